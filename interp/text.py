@@ -1,0 +1,293 @@
+"""Bytes and what a reader sees in them: ids, code points, characters, classes, windows.
+
+Bytes are the truth. A text need not be valid UTF-8: every byte that is not part of a valid
+sequence is a code point, a character and a class of its own, and nothing is ever replaced.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+import regex
+from jaxtyping import Int, Int8
+
+SEPARATOR = 256
+"""The id of the document separator; it also stands before the first byte of a text."""
+
+D_VOCAB = 257
+"""256 byte values and the separator."""
+
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+BYTE_CLASSES = (
+    "lowercase, word-initial",
+    "lowercase, word-internal",
+    "uppercase",
+    "digit",
+    "space",
+    "newline",
+    ". ! ?",
+    ", ; : -",
+    "other ASCII",
+    "lead E4-E9",
+    "lead, other",
+    "continuation after E4-E9",
+    "continuation, other",
+    "invalid byte",
+    "separator",
+)
+"""Classes of bytes in running text, in the order in which they are shown."""
+
+VOCABULARY_CLASSES = (
+    "lowercase",
+    "uppercase",
+    "digit",
+    "space",
+    "newline",
+    ". ! ?",
+    ", ; : -",
+    "other ASCII",
+    "lead E4-E9",
+    "lead, other",
+    "continuation",
+    "invalid byte",
+    "separator",
+)
+"""Classes of byte values alone, without their neighbours."""
+
+
+@runtime_checkable
+class Content(Protocol):
+    """Bytes, or a memory map of a file: anything that has a length and slices to bytes."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, key: slice, /) -> bytes: ...
+
+
+def drop_byte_order_mark(content: bytes) -> tuple[bytes, int]:
+    """``content`` without one leading UTF-8 byte order mark, and how many bytes were dropped."""
+    if content.startswith(BYTE_ORDER_MARK):
+        return content[len(BYTE_ORDER_MARK) :], len(BYTE_ORDER_MARK)
+    return content, 0
+
+
+def encode(content: bytes) -> Int[np.ndarray, " pos"]:
+    """The ids of a text: the separator, then one id per byte (token index = byte offset + 1)."""
+    ids = np.empty(len(content) + 1, dtype=np.int64)
+    ids[0] = SEPARATOR
+    ids[1:] = np.frombuffer(content, dtype=np.uint8)
+    return ids
+
+
+def decode(content: bytes) -> str:
+    """``content`` as a string in which every invalid byte is one code point U+DC80-U+DCFF.
+
+    The string has one code point per row of `code_point_spans`, and encodes back to the same
+    bytes with the error handler ``surrogateescape``.
+    """
+    return content.decode("utf-8", "surrogateescape")
+
+
+def code_point_spans(content: bytes) -> Int[np.ndarray, "code_point 2"]:
+    """Where each code point lies, as ``[start, end)`` in bytes; an invalid byte is its own.
+
+    Returns:
+        Spans that cover ``content`` without a hole, in order.
+    """
+    return _spans(_encoded_lengths(_code_points(decode(content))))
+
+
+def grapheme_spans(content: bytes) -> Int[np.ndarray, "character 2"]:
+    r"""Where each character lies, as ``[start, end)`` in bytes.
+
+    A character is what a reader counts: an extended grapheme cluster (``\X``), so that an
+    emoji family or a letter with its accents is one.
+
+    Returns:
+        Spans that cover ``content`` without a hole, in order.
+    """
+    text = decode(content)
+    first_code_points = [match.start() for match in regex.finditer(r"\X", text)]
+    lengths = _encoded_lengths(_code_points(text))
+    return _spans(np.add.reduceat(lengths, first_code_points) if text else lengths)
+
+
+def n_invalid_bytes(content: bytes) -> int:
+    """How many bytes of ``content`` are not part of a valid UTF-8 sequence."""
+    return sum("\udc80" <= code_point <= "\udcff" for code_point in decode(content))
+
+
+def display(character: bytes) -> str:
+    """What a page or a terminal shows for ``character``: nothing that acts, nothing unseen.
+
+    Control characters become their pictures (``␀``, ``␛``), invalid bytes their value as
+    ``<E4>``, bidirectional and other format characters that stand alone their code point as
+    ``<U+202E>``. A joiner inside an emoji stays. A space stays a space.
+    """
+    shown = decode(character)
+    if len(shown) > 1:
+        return "".join(_display_one(c) if _is_control(c) else c for c in shown)
+    return _display_one(shown)
+
+
+def byte_classes(content: bytes) -> Int8[np.ndarray, " pos"]:
+    """The class of every token of a text, as an index into `BYTE_CLASSES`.
+
+    A lowercase letter is word-initial when no Latin letter stands directly before it.
+
+    Returns:
+        One entry per token; the first is the separator's.
+    """
+    values = np.frombuffer(content, dtype=np.uint8)
+    code_points = _code_points(decode(content))
+    lengths = _encoded_lengths(code_points)
+    starts = np.cumsum(lengths) - lengths
+    lead_of_byte = np.repeat(values[starts], lengths) if len(values) else values
+    is_lead = np.zeros(len(values), dtype=bool)
+    is_lead[starts] = True
+    follows_latin = np.zeros(len(values), dtype=bool)
+    follows_latin[starts[1:]] = _is_latin_letter(code_points)[:-1]
+
+    classes = _CLASS_OF_VALUE[values].copy()
+    after_chinese_lead = (lead_of_byte >= 0xE4) & (lead_of_byte <= 0xE9)
+    continuation = np.where(
+        after_chinese_lead,
+        BYTE_CLASSES.index("continuation after E4-E9"),
+        BYTE_CLASSES.index("continuation, other"),
+    )
+    classes[~is_lead] = continuation[~is_lead]
+    invalid_starts = starts[(code_points >= 0xDC80) & (code_points <= 0xDCFF)]
+    classes[invalid_starts] = BYTE_CLASSES.index("invalid byte")
+    initial, internal = 0, 1
+    classes[(classes == initial) & follows_latin] = internal
+    return np.concatenate([[BYTE_CLASSES.index("separator")], classes]).astype(np.int8)
+
+
+def vocabulary_classes() -> Int8[np.ndarray, " d_vocab"]:
+    """The class of every id by its value alone, as an index into `VOCABULARY_CLASSES`."""
+    names = [_vocabulary_class(value) for value in range(SEPARATOR)] + ["separator"]
+    return np.array([VOCABULARY_CLASSES.index(name) for name in names], dtype=np.int8)
+
+
+def window_spans(content: Content, *, n_ctx: int, stride: int) -> Iterator[tuple[int, int]]:
+    """The windows in which a text is read, as ``[start, end)`` in tokens of ``[256, *bytes]``.
+
+    A window never cuts a code point: its start and its end move back, by at most three
+    tokens, to the nearest one that is a code point's first byte. A token takes its value from
+    the first window that holds it, where it has the longest left context. With a stride of
+    ``n_ctx`` the windows are consecutive and do not overlap.
+
+    Args:
+        content: The text's bytes; only a few around each edge are looked at.
+        n_ctx: The most tokens of a window; at least 8.
+        stride: Tokens from one start to the next, before moving back; 8 to ``n_ctx``.
+
+    Yields:
+        Windows in order; the first starts at the separator, the last ends with the text.
+    """
+    if not 8 <= stride <= n_ctx:
+        raise ValueError(f"windows: stride must be 8 to n_ctx = {n_ctx} tokens, not {stride}")
+    n_tokens = len(content) + 1
+    start = 0
+    while True:
+        end = _align(content, start + n_ctx)
+        yield start, end
+        if end == n_tokens:
+            return
+        start = _align(content, start + stride)
+
+
+def _spans(lengths: Int[np.ndarray, " span"]) -> Int[np.ndarray, "span 2"]:
+    ends = np.cumsum(lengths)
+    return np.stack([ends - lengths, ends], axis=1).astype(np.int64)
+
+
+def _align(content: Content, token: int) -> int:
+    """``token``, or the nearest token before it at which a code point starts."""
+    if token > len(content):
+        return len(content) + 1
+    offset = token - 1
+    around = content[max(0, offset - 3) : offset + 4]
+    before = min(offset, 3)
+    for back in range(before + 1):
+        piece = around[before - back : before + 4]
+        length = _sequence_length(piece)
+        if length > back:
+            return token - back
+        if length:  # a whole sequence that ends before the token: the token starts anew
+            return token
+    return token
+
+
+def _sequence_length(piece: bytes) -> int:
+    """The length of the valid UTF-8 sequence at the start of ``piece``; 0 if there is none."""
+    for length in (1, 2, 3, 4):
+        try:
+            piece[:length].decode("utf-8")
+        except UnicodeDecodeError:
+            continue
+        return length
+    return 0
+
+
+def _code_points(text: str) -> Int[np.ndarray, " code_point"]:
+    return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype="<u4").astype(np.int64)
+
+
+def _encoded_lengths(code_points: Int[np.ndarray, " code_point"]) -> Int[np.ndarray, " code_point"]:
+    """Bytes of each code point; an escaped invalid byte (U+DC80-U+DCFF) has one."""
+    lengths = 1 + np.searchsorted([0x80, 0x800, 0x10000], code_points, side="right")
+    return np.where((code_points >= 0xDC80) & (code_points <= 0xDCFF), 1, lengths)
+
+
+def _is_latin_letter(code_points: Int[np.ndarray, " code_point"]) -> np.ndarray:
+    return _LATIN_LETTERS[np.minimum(code_points, 0x250)]
+
+
+def _is_control(code_point: str) -> bool:
+    return regex.match(r"[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]|\p{Bidi_Control}", code_point) is not None
+
+
+def _display_one(code_point: str) -> str:
+    value = ord(code_point) if code_point else 0x20
+    if 0xDC80 <= value <= 0xDCFF:
+        return f"<{value - 0xDC00:02X}>"
+    if value < 0x20:
+        return chr(0x2400 + value)
+    if value == 0x7F:
+        return "␡"
+    if regex.match(r"\p{C}|\p{Zl}|\p{Zp}", code_point):
+        return f"<U+{value:04X}>"
+    return code_point
+
+
+def _vocabulary_class(value: int) -> str:
+    character = chr(value)
+    if value < 0x80:
+        if re.match("[a-z]", character):
+            return "lowercase"
+        if re.match("[A-Z]", character):
+            return "uppercase"
+        if re.match("[0-9]", character):
+            return "digit"
+        named = {" ": "space", "\n": "newline"}
+        named |= dict.fromkeys(".!?", ". ! ?") | dict.fromkeys(",;:-", ", ; : -")
+        return named.get(character, "other ASCII")
+    if value < 0xC0:
+        return "continuation"
+    if 0xE4 <= value <= 0xE9:
+        return "lead E4-E9"
+    # 0xC0, 0xC1 and 0xF5-0xFF stand in no valid UTF-8
+    return "lead, other" if 0xC2 <= value <= 0xF4 else "invalid byte"
+
+
+def _running_class(value: int) -> int:
+    name = _vocabulary_class(value)
+    in_context = {"lowercase": "lowercase, word-initial", "continuation": "continuation, other"}
+    return BYTE_CLASSES.index(in_context.get(name, name))
+
+
+_CLASS_OF_VALUE = np.array([_running_class(value) for value in range(SEPARATOR)], dtype=np.int8)
+_LATIN_LETTERS = np.array([chr(c).isalpha() for c in range(0x250)] + [False])
