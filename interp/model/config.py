@@ -1,0 +1,183 @@
+"""What a model is made of: sizes, and which position encoding with which settings."""
+
+import dataclasses
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from interp.text import D_VOCAB
+
+
+@dataclass(frozen=True)
+class RopeConfig:
+    """Rotary positions that advance by 1 per token.
+
+    Attributes:
+        base: The longest wavelength is about 2 pi x base tokens.
+        layout: Which channels are rotated together: ``half`` pairs channel i with
+            i + d_head / 2, ``interleaved`` pairs 2 i with 2 i + 1.
+    """
+
+    encoding: Literal["rope"] = "rope"
+    base: float = 10_000.0
+    layout: Literal["half", "interleaved"] = "half"
+
+    def __post_init__(self) -> None:
+        _require(self.base > 1, f"position.base must be above 1, not {self.base}")
+        _require_one_of("position.layout", self.layout, ("half", "interleaved"))
+
+
+@dataclass(frozen=True)
+class IncrementsConfig(RopeConfig):
+    """Rotary positions that advance by a learned increment.
+
+    Attributes:
+        scope: ``shared``: one DeltaMLP reads the token embedding and serves every layer;
+            ``per_layer``: each layer has its own, which reads the normalised residual stream.
+        per_head: Whether every head has its own increments.
+        d_hidden: Width of the DeltaMLP.
+        max_increment: Increments are max_increment x sigmoid(.); None means softplus(.).
+        norm_eps: Epsilon of the per-layer RMSNorm before the DeltaMLP.
+    """
+
+    encoding: Literal["increments"] = "increments"  # type: ignore[assignment]
+    scope: Literal["shared", "per_layer"] = "per_layer"
+    per_head: bool = False
+    d_hidden: int = 64
+    max_increment: float | None = 10.0
+    norm_eps: float = 1e-5
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _require_one_of("position.scope", self.scope, ("shared", "per_layer"))
+        _require(self.d_hidden >= 1, f"position.d_hidden must be 1 or more, not {self.d_hidden}")
+        _require(
+            self.max_increment is None or self.max_increment > 1,
+            f"position.max_increment must be above 1 (the increment at the start) or left out, "
+            f"not {self.max_increment}",
+        )
+        _require(self.norm_eps > 0, f"position.norm_eps must be above 0, not {self.norm_eps}")
+
+
+PositionConfig = RopeConfig | IncrementsConfig
+POSITION_CONFIGS: dict[str, type[PositionConfig]] = {
+    "rope": RopeConfig,
+    "increments": IncrementsConfig,
+}
+"""The registry of position encodings: a new one is a line here and one in `ENCODINGS`."""
+
+
+@dataclass(frozen=True)
+class ModelConfig:
+    """Sizes of a decoder-only transformer, named as in TransformerLens.
+
+    Attributes:
+        d_mlp: Width of the SwiGLU layer.
+        n_ctx: Tokens of a training window.
+        norm_eps: Epsilon of the RMSNorms of the residual stream.
+    """
+
+    d_model: int = 256
+    n_heads: int = 8
+    n_layers: int = 6
+    d_mlp: int = 1024
+    d_vocab: int = D_VOCAB
+    n_ctx: int = 512
+    norm_eps: float = 1e-5
+    position: PositionConfig = field(default_factory=IncrementsConfig)
+
+    def __post_init__(self) -> None:
+        for name in ("d_model", "n_heads", "n_layers", "d_mlp", "d_vocab"):
+            _require(getattr(self, name) >= 1, f"{name} must be 1 or more")
+        _require(self.n_ctx >= 8, f"n_ctx must be 8 tokens or more, not {self.n_ctx}")
+        _require(self.norm_eps > 0, f"norm_eps must be above 0, not {self.norm_eps}")
+        _require(
+            self.d_model % (2 * self.n_heads) == 0,
+            f"d_model = {self.d_model} must be a multiple of 2 x n_heads = {2 * self.n_heads}: "
+            "rotation pairs the channels of a head",
+        )
+
+    @property
+    def d_head(self) -> int:
+        """Channels of a head."""
+        return self.d_model // self.n_heads
+
+    @property
+    def n_increment_columns(self) -> int:
+        """How many increments a layer has per token: one, or one per head."""
+        return self.n_heads if getattr(self.position, "per_head", False) else 1
+
+    # What TransformerLens's ActivationCache asks of a model's configuration:
+    normalization_type = "RMS"
+    attn_only = False
+    use_attn_result = False
+
+    def to_dict(self) -> dict[str, Any]:
+        """The config as plain values, for JSON and TOML; `from_dict` reads it back."""
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> "ModelConfig":
+        """The config that `to_dict` wrote.
+
+        Raises:
+            ValueError: An unknown key, or a value of the wrong type or out of range.
+        """
+        values = dict(values)
+        position = values.pop("position", {})
+        if not isinstance(position, dict):
+            raise ValueError(f"position must be a table of settings, not {position!r}")
+        encoding = position.get("encoding", "increments")
+        _require_one_of("position.encoding", encoding, tuple(POSITION_CONFIGS))
+        made = from_plain(POSITION_CONFIGS[encoding], position, "position.")
+        return dataclasses.replace(from_plain(cls, values, ""), position=made)
+
+
+def from_plain(cls: type, values: dict[str, Any], prefix: str) -> Any:
+    """An instance of the dataclass ``cls`` from plain values, every key and type checked.
+
+    Args:
+        cls: The dataclass.
+        values: Plain values by field name; integers are taken where floats are due, lists
+            where tuples are due.
+        prefix: Put before a key's name in messages, such as ``position.``.
+
+    Raises:
+        ValueError: An unknown key, or a value of the wrong type.
+    """
+    fields = {f.name: f for f in dataclasses.fields(cls)}
+    unknown = sorted(set(values) - set(fields))
+    _require(
+        not unknown,
+        f"unknown key {prefix}{unknown[0] if unknown else ''}; known are {', '.join(fields)}",
+    )
+    return cls(**{k: _typed(v, fields[k].type, prefix + k) for k, v in values.items()})
+
+
+def _typed(value: Any, annotation: Any, name: str) -> Any:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if annotation in (float, float | None) and is_number:
+        return float(value)
+    if annotation in (int, int | None) and isinstance(value, int) and not isinstance(value, bool):
+        return value
+    if value is None and annotation in (float | None, int | None, str | None):
+        return None
+    if annotation in (str, str | None) and isinstance(value, str):
+        return value
+    if annotation is bool and isinstance(value, bool):
+        return value
+    if annotation in (tuple[str, ...], tuple[int, ...]) and isinstance(value, list | tuple):
+        element = annotation.__args__[0]
+        return tuple(_typed(v, element, name) for v in value)
+    if getattr(annotation, "__origin__", None) is Literal and isinstance(value, str):
+        return value
+    kind = getattr(annotation, "__name__", None) if isinstance(annotation, type) else None
+    raise ValueError(f"{name} must be {kind or annotation}, not {value!r}")
+
+
+def _require(condition: bool, message: str) -> None:
+    if not condition:
+        raise ValueError(message)
+
+
+def _require_one_of(name: str, value: str, known: tuple[str, ...]) -> None:
+    _require(value in known, f"{name} must be one of {', '.join(known)}, not {value!r}")

@@ -1,0 +1,49 @@
+"""Rotating queries and keys by their positions."""
+
+from typing import Literal
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+
+def rotation_angles(
+    position: Float[Tensor, "batch pos head"], *, d_head: int, base: float
+) -> Float[Tensor, "batch pos head channel_pair"]:
+    """The angle in radians by which each pair of channels is turned.
+
+    Args:
+        position: Positions in units of one ordinary token; float32 or wider.
+        d_head: Channels of a head; pair i turns at base ** (-2 i / d_head) radians per unit.
+        base: RoPE's base.
+
+    Source: [S2], RoPE; the position is any real number here.
+    """
+    exponents = torch.arange(0, d_head, 2, device=position.device, dtype=torch.float32) / d_head
+    return position.unsqueeze(-1) * base**-exponents
+
+
+def rotate(
+    vectors: Float[Tensor, "batch pos head d_head"],
+    cos: Float[Tensor, "batch pos head_or_1 channel_pair"],
+    sin: Float[Tensor, "batch pos head_or_1 channel_pair"],
+    layout: Literal["half", "interleaved"],
+) -> Float[Tensor, "batch pos head d_head"]:
+    """``vectors`` with each pair of channels turned by its angle; lengths are kept.
+
+    Args:
+        vectors: Queries or keys, in any float type.
+        cos: Cosine of `rotation_angles`, float32.
+        sin: Sine of the same angles.
+        layout: ``half`` pairs channel i with i + d_head / 2, ``interleaved`` 2 i with 2 i + 1.
+
+    Returns:
+        Turned vectors in the type of ``vectors``; the product is taken in float32.
+    """
+    if layout == "half":
+        first, second = vectors.float().chunk(2, dim=-1)
+    else:
+        first, second = vectors.float().unflatten(-1, (-1, 2)).unbind(-1)
+    turned = (first * cos - second * sin, first * sin + second * cos)
+    joined = torch.cat(turned, -1) if layout == "half" else torch.stack(turned, -1).flatten(-2)
+    return joined.to(vectors.dtype)
