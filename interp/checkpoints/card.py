@@ -1,0 +1,128 @@
+"""The model card: what config.json says, in words."""
+
+from typing import Any
+
+
+def model_card(config: dict[str, Any]) -> str:
+    """The card of a checkpoint, as Markdown.
+
+    Args:
+        config: What is written to config.json; what is null is left out or said to be unknown.
+    """
+    architecture = config["architecture"]
+    position = architecture["position"]
+    sections = [
+        f"# {config['name']}",
+        f"A byte-level transformer with {_encoding_in_words(position)}: d_model "
+        f"{architecture['d_model']}, {architecture['n_heads']} heads, {architecture['n_layers']} "
+        f"layers, windows of {architecture['n_ctx']} tokens, rotation layout "
+        f"`{position['layout']}`.",
+        _training(config),
+        _held_out_loss(config),
+        _limits(position),
+    ]
+    licence = (
+        "Weights: CC BY-SA 4.0, because they are made from Wikipedia text (CC BY-SA 3.0 and 4.0, "
+        "by its authors). Code: MIT."
+    )
+    if _reads_wikipedia(config):
+        sections.append(f"## Licence\n\n{licence}")
+    return "\n\n".join(part for part in sections if part) + "\n"
+
+
+def _encoding_in_words(position: dict[str, Any]) -> str:
+    if position["encoding"] == "rope":
+        return "plain rotary positions"
+    scope = "shared by all layers" if position["scope"] == "shared" else "of each layer's own"
+    per_head = ", one for each head" if position["per_head"] else ""
+    bound = position["max_increment"]
+    limits = f"between 0 and {bound:g}" if bound else "above 0"
+    return f"learned position increments {scope}{per_head} ({limits})"
+
+
+def _training(config: dict[str, Any]) -> str:
+    if config["step"] is None:
+        return "## Training\n\nNothing is known of its training."
+    optimization = (config["recipe"] or {}).get("optimization", {})
+    seen = config["n_bytes_seen"]
+    lines = [
+        "## Training",
+        f"Step {config['step']:,} of {config['n_steps']:,}; {seen / 1e6:.1f} MB of text seen.",
+    ]
+    if config["wall_seconds"] is not None:
+        lines[1] += (
+            f" {config['wall_seconds'] / 60:.0f} minutes on {config['hardware']}"
+            " (measuring and saving included)."
+        )
+    rows = ["| corpus | documents | bytes | passes | SHA-256 of the packed text's key |", _RULE * 5]
+    for name, corpus in (config["corpora"] or {}).items():
+        rows.append(
+            f"| {name} | {corpus['n_documents']:,} | {corpus['n_bytes']:,} | "
+            f"{corpus['passes']:.2f} | `{corpus['fingerprint'][:16]}…` |"
+        )
+    lines.append("\n".join([*rows[:1], rows[1] + "|", *rows[2:]]))
+    if optimization:
+        lines.append(
+            f"AdamW, batches of {optimization['batch_size']} windows, learning rate "
+            f"{optimization['learning_rate']:g} ({optimization['schedule']}, "
+            f"{optimization['warmup_steps']} steps of warm-up), weight decay "
+            f"{optimization['weight_decay']:g} on matrices, gradients clipped at "
+            f"{optimization['clip_norm']:g}; seed {config['recipe']['seed']}. The whole recipe "
+            "is in config.json."
+        )
+    split = config["split"]
+    lines.append(
+        f"Held out: {len(split['hashes']):,} documents by hash"
+        + (f", and {split['fraction']:.1%} of all documents by rule" if split["fraction"] else "")
+        + "; the hashes are in config.json."
+    )
+    lines.append("Versions: " + ", ".join(f"{k} {v}" for k, v in config["versions"].items()) + ".")
+    return "\n\n".join(lines)
+
+
+def _held_out_loss(config: dict[str, Any]) -> str:
+    losses = config["held_out_loss"]
+    if not losses:
+        return ""
+    baselines = config["baselines"] or {}
+    named = list(dict.fromkeys(name for found in baselines.values() for name in found))
+    header = ["text", "documents", "bytes", "nats per byte", "bits per byte", *named]
+    rows = ["| " + " | ".join(header) + " |", _RULE * len(header) + "|"]
+    for language, loss in losses.items():
+        beside = baselines.get(language, {})
+        cells = [
+            language,
+            f"{loss['n_documents']:,}",
+            f"{loss['n_bytes']:,}",
+            f"{loss['nats_per_byte']:.4f}",
+            f"{loss['bits_per_byte']:.3f}",
+            *(f"{beside[name]:.3f}" if name in beside else "" for name in named),
+        ]
+        rows.append("| " + " | ".join(cells) + " |")
+    part = (
+        "Surprisal of every byte over consecutive windows of each held-out document, each after "
+        "its separator."
+    )
+    if named:
+        part += " The columns on the right are bits per byte of other models of the same text."
+    stored = f"Weights are stored in {config['weights']}."
+    return "\n\n".join(["## Held-out loss", part, "\n".join(rows), stored])
+
+
+def _limits(position: dict[str, Any]) -> str:
+    limits = [
+        "A small model, trained to be looked into, not to write.",
+        "One seed: what differs between two such models may differ between two seeds.",
+    ]
+    if position["encoding"] == "increments":
+        limits.append(
+            "Increments near their upper bound are saturated; `interp extract` reports how many."
+        )
+    return "## Limits\n\n" + "\n".join(f"- {limit}" for limit in limits)
+
+
+def _reads_wikipedia(config: dict[str, Any]) -> bool:
+    return "wikipedia" in str((config["recipe"] or {}).get("corpora", "")).lower()
+
+
+_RULE = "|---"
