@@ -1,0 +1,13 @@
+"""Training: a recipe in, a checkpoint out."""
+
+from interp.training.recipe import Recipe, load_recipe, shipped_recipes
+from interp.training.train import TrainingProgress, TrainingResult, train
+
+__all__ = [
+    "Recipe",
+    "TrainingProgress",
+    "TrainingResult",
+    "load_recipe",
+    "shipped_recipes",
+    "train",
+]

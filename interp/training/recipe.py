@@ -1,0 +1,297 @@
+"""A training recipe: everything that decides what a run gives, as one frozen value.
+
+Read from TOML, written into the checkpoint. Two runs of one recipe on the same text, with the
+same library versions and threads, give the same weights.
+"""
+
+import dataclasses
+import math
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Literal
+
+from interp.errors import RecipeError, reason
+from interp.model.config import ModelConfig, from_plain
+
+
+@dataclass(frozen=True)
+class CorpusRecipe:
+    """One corpus of a recipe; all are mixed equally by bytes.
+
+    Attributes:
+        train: Paths, globs or Hub addresses of the text to train on.
+        held_out: The same for held-out text; none means what ``held_out_fraction`` of the
+            recipe takes from ``train``.
+        limit_bytes: Read at most this much of each address; needed for the Hub.
+    """
+
+    train: tuple[str, ...]
+    held_out: tuple[str, ...] = ()
+    limit_bytes: int | None = None
+
+    def __post_init__(self) -> None:
+        _require(bool(self.train), "train names no text")
+
+
+@dataclass(frozen=True)
+class Optimization:
+    """How the weights are found.
+
+    Attributes:
+        steps: Optimizer steps of the whole run.
+        batch_size: Windows of a step.
+        micro_batch_size: Windows at a time; gradients accumulate to ``batch_size``.
+        learning_rate: At its height.
+        warmup_steps: Steps of linear warm-up.
+        schedule: After warm-up: ``cosine`` to 0 at the last step, or ``constant`` and a linear
+            decay to 0 over the last ``decay_steps``. Only the latter can be continued.
+        decay_steps: See ``schedule``.
+        weight_decay: On matrices only.
+        clip_norm: The gradient's norm is clipped to this.
+    """
+
+    steps: int = 50_000
+    batch_size: int = 64
+    micro_batch_size: int = 64
+    learning_rate: float = 1e-3
+    warmup_steps: int = 500
+    schedule: Literal["cosine", "constant"] = "cosine"
+    decay_steps: int = 0
+    beta1: float = 0.9
+    beta2: float = 0.999
+    weight_decay: float = 0.01
+    clip_norm: float = 1.0
+
+    def __post_init__(self) -> None:
+        for name in ("steps", "batch_size", "micro_batch_size"):
+            _require(getattr(self, name) >= 1, f"{name} must be 1 or more")
+        for name in ("warmup_steps", "decay_steps", "weight_decay"):
+            _require(getattr(self, name) >= 0, f"{name} must be 0 or more")
+        for name in ("learning_rate", "clip_norm"):
+            _require(getattr(self, name) > 0, f"{name} must be above 0")
+        for name in ("beta1", "beta2"):
+            _require(0 <= getattr(self, name) < 1, f"{name} must be 0 to below 1")
+        _require(
+            self.batch_size % self.micro_batch_size == 0,
+            f"batch_size = {self.batch_size} must be a multiple of "
+            f"micro_batch_size = {self.micro_batch_size}",
+        )
+        _require(
+            self.schedule in ("cosine", "constant"),
+            f"schedule must be cosine or constant, not {self.schedule!r}",
+        )
+        _require(
+            self.warmup_steps + self.decay_steps <= self.steps,
+            f"warmup_steps + decay_steps = {self.warmup_steps + self.decay_steps} "
+            f"must fit into steps = {self.steps}",
+        )
+
+    def learning_rate_at(self, step: int) -> float:
+        """The learning rate of step ``step``, counted from 0."""
+        if step < self.warmup_steps:
+            return self.learning_rate * (step + 1) / self.warmup_steps
+        if self.schedule == "cosine":
+            done = (step - self.warmup_steps) / max(1, self.steps - self.warmup_steps)
+            return self.learning_rate * (1 + math.cos(math.pi * done)) / 2
+        left = self.steps - step
+        return self.learning_rate * min(1.0, left / max(1, self.decay_steps))
+
+    @property
+    def decay_start(self) -> int:
+        """The step at which the decay of a constant schedule begins; else the last step."""
+        return self.steps - self.decay_steps if self.schedule == "constant" else self.steps
+
+
+@dataclass(frozen=True)
+class Keeping:
+    """What is saved, measured and how often.
+
+    Attributes:
+        save_every_seconds: A kill costs at most this.
+        held_out_every: Steps between two measurements of held-out loss.
+        held_out_bytes: Per corpus, the first whole documents up to this many bytes; the loss of
+            the finished model is measured on all.
+        keep_steps: Steps whose checkpoint is kept under ``steps/``.
+        keep_state: Whether the optimizer's state stays when the run is done.
+        weights: Type of the finished weights. ``bfloat16`` is taken only if it changes the
+            held-out loss by less than 0.001 nats per byte; else they stay float32.
+    """
+
+    save_every_seconds: int = 120
+    held_out_every: int = 500
+    held_out_bytes: int = 200_000
+    keep_steps: tuple[int, ...] = ()
+    keep_state: bool = False
+    weights: Literal["float32", "bfloat16"] = "float32"
+
+    def __post_init__(self) -> None:
+        for name in ("save_every_seconds", "held_out_every", "held_out_bytes"):
+            _require(getattr(self, name) >= 1, f"{name} must be 1 or more")
+        _require(
+            self.weights in ("float32", "bfloat16"),
+            f"weights must be float32 or bfloat16, not {self.weights!r}",
+        )
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Everything that decides what a training run gives.
+
+    Attributes:
+        name: What the model is called.
+        corpora: By language; all give the same number of bytes.
+        held_out_fraction: Documents whose hash is below this fraction are never trained on.
+        seed: Of the initial weights and of the order of windows.
+        autocast: Type of the matrix products.
+        compile: Whether the model is compiled.
+    """
+
+    name: str
+    corpora: dict[str, CorpusRecipe]
+    held_out_fraction: float = 0.0
+    seed: int = 0
+    autocast: Literal["bfloat16", "float32"] = "bfloat16"
+    compile: bool = True
+    model: ModelConfig = field(default_factory=ModelConfig)
+    optimization: Optimization = field(default_factory=Optimization)
+    keeping: Keeping = field(default_factory=Keeping)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The recipe as plain values; `from_dict` reads it back."""
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> "Recipe":
+        """The recipe that `to_dict` wrote, or that a TOML file holds.
+
+        Raises:
+            RecipeError: An unknown key, or a value of the wrong type or out of range.
+        """
+        values = dict(values)
+        try:
+            corpora = _table(values.pop("corpora", {}), "corpora")
+            _require(bool(corpora), "corpora is empty: name at least one, as [corpora.en]")
+            parts: dict[str, Any] = {
+                "corpora": {n: _corpus(n, _table(c, f"corpora.{n}")) for n, c in corpora.items()},
+                "model": _part("model", values, ModelConfig.from_dict),
+                "optimization": _part(
+                    "optimization", values, lambda v: from_plain(Optimization, v, "")
+                ),
+                "keeping": _part("keeping", values, lambda v: from_plain(Keeping, v, "")),
+            }
+            scalars = {f.name: f for f in dataclasses.fields(cls) if f.name not in parts}
+            unknown = sorted(set(values) - set(scalars))
+            _require(not unknown, f"unknown key {unknown[0] if unknown else ''}")
+            plain = dataclasses.make_dataclass(
+                "plain", [(f.name, f.type) for f in scalars.values() if f.name in values]
+            )
+            checked = from_plain(plain, values, "")
+            _require("name" in values, "name is missing")
+            recipe = cls(**parts, **{name: getattr(checked, name) for name in values})
+            _require(recipe.seed >= 0, "seed must be 0 or more")
+            _require(
+                0 <= recipe.held_out_fraction < 1,
+                f"held_out_fraction must be 0 to below 1, not {recipe.held_out_fraction}",
+            )
+            for corpus, part in recipe.corpora.items():
+                _require(
+                    bool(part.held_out or recipe.held_out_fraction),
+                    f"corpora.{corpus} needs held_out text, or the recipe a held_out_fraction",
+                )
+            _require(
+                recipe.autocast in ("bfloat16", "float32"),
+                f"autocast must be bfloat16 or float32, not {recipe.autocast!r}",
+            )
+        except ValueError as error:
+            raise RecipeError(f"recipe: {error}", "See docs/recipes.md for every key.") from error
+        return recipe
+
+
+def shipped_recipes() -> list[str]:
+    """The names of the recipes inside the package."""
+    folder = files("interp.training") / "recipes"
+    return sorted(
+        f.name.removesuffix(".toml") for f in folder.iterdir() if f.name.endswith(".toml")
+    )
+
+
+def load_recipe(name_or_path: str, settings: Sequence[str] = ()) -> Recipe:
+    """A recipe from a TOML file or by a shipped recipe's name, with settings put over it.
+
+    Args:
+        name_or_path: A path, or one of `shipped_recipes`.
+        settings: ``key=value`` each, the key dotted (``optimization.steps``), the value as in
+            TOML; a bare word is taken as a string.
+
+    Raises:
+        RecipeError: No such recipe, not TOML, or a key or value that cannot be.
+    """
+    values = _read(name_or_path)
+    for setting in settings:
+        _set(values, setting)
+    return Recipe.from_dict(values)
+
+
+def _read(name_or_path: str) -> dict[str, Any]:
+    if name_or_path in shipped_recipes():
+        text = (files("interp.training") / "recipes" / f"{name_or_path}.toml").read_text("utf-8")
+        return tomllib.loads(text)
+    path = Path(name_or_path)
+    try:
+        return tomllib.loads(path.read_text("utf-8"))
+    except OSError as error:
+        raise RecipeError(
+            f"recipe {name_or_path!r}: {reason(error)}",
+            f"Give a TOML file, or one of: {', '.join(shipped_recipes())}.",
+        ) from error
+    except ValueError as error:  # broken TOML, or not UTF-8
+        words = str(error).splitlines()[0]
+        raise RecipeError(f"recipe {name_or_path!r} is not TOML: {words}") from error
+
+
+def _set(values: dict[str, Any], setting: str) -> None:
+    key, equals, written = setting.partition("=")
+    if not equals or not key:
+        raise RecipeError(f"setting {setting!r} is not of the form key=value")
+    try:
+        value = tomllib.loads(f"value = {written}")["value"]
+    except tomllib.TOMLDecodeError:
+        value = written
+    *tables, last = key.split(".")
+    for table in tables:
+        values = values.setdefault(table, {})
+        if not isinstance(values, dict):
+            raise RecipeError(f"setting {setting!r}: {table} is not a table of the recipe")
+    values[last] = value
+
+
+def _corpus(name: str, values: dict[str, Any]) -> CorpusRecipe:
+    listed = {
+        k: [v] if k in ("train", "held_out") and isinstance(v, str) else v
+        for k, v in values.items()
+    }
+    try:
+        _require("train" in listed, "train is missing")
+        return from_plain(CorpusRecipe, listed, "")
+    except ValueError as error:
+        raise ValueError(f"corpora.{name}: {error}") from error
+
+
+def _part(name: str, values: dict[str, Any], make: Any) -> Any:
+    try:
+        return make(_table(values.pop(name, {}), name))
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from error
+
+
+def _table(value: Any, name: str) -> dict[str, Any]:
+    _require(isinstance(value, dict), f"{name} must be a table, not {value!r}")
+    return value
+
+
+def _require(condition: bool, message: str) -> None:
+    if not condition:
+        raise ValueError(message)
