@@ -1,0 +1,309 @@
+"""Extraction: signals of a text, from one forward pass per window, into an IncrementTable."""
+
+import platform
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from tempfile import SpooledTemporaryFile
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+import interp
+from interp.corpus.documents import Document
+from interp.errors import InputError, UsageError
+from interp.extraction.batches import Part, cut_into_parts, forget_pages
+from interp.extraction.increment_table import (
+    DOCUMENTS,
+    IncrementTable,
+    part_path,
+    vocabulary_path,
+)
+from interp.extraction.reader import (
+    SignalReader,
+    default_batch_tokens,
+    find_device,
+    model_on,
+    rows_of,
+)
+from interp.extraction.signals import Signal, TokenColumns, find_signals
+from interp.extraction.table_writer import (
+    Corpus,
+    CorpusHash,
+    make_folder,
+    refuse_difference,
+    replacing,
+    started,
+    survey,
+    write_manifest,
+    write_part,
+    write_vocabulary,
+)
+
+if TYPE_CHECKING:
+    from interp.checkpoints import Checkpoint
+
+Progress = Callable[[int, int | None], None]
+"""Called with bytes done and bytes in all (None where that is not known)."""
+
+PART_TOKENS = 1 << 18
+"""Tokens of a part: at 10 kB/s an interruption costs at most half a minute."""
+
+_MOST_PART_VALUES = 1 << 24  # 64 MiB: a model with many heads gets shorter parts
+_SATURATED_FROM = 0.999
+_DOCUMENT_ROWS_IN_MEMORY = 1 << 25  # bytes of documents.parquet, before a temporary file is used
+
+
+def extract(
+    checkpoint: "Checkpoint",
+    documents: Callable[[], Iterable[Document]],
+    out: str | Path,
+    *,
+    signals: Sequence[str] = ("increment",),
+    dtype: str = "float32",
+    device: str | None = None,
+    stride: int | None = None,
+    batch_tokens: int | None = None,
+    part_tokens: int = PART_TOKENS,
+    progress: Progress | None = None,
+) -> IncrementTable:
+    """Read signals of every token of ``documents`` and keep them in the folder ``out``.
+
+    A text is read in windows of the model's n_ctx; each token takes its value from the window
+    in which it has the longest left context. One forward pass serves all signals and ends at
+    the last hook point that is needed; what the token alone decides (shared increments, those
+    of layer 0) is looked up, and where that is all, no pass is made. Memory does not grow with
+    the text.
+
+    A folder in which the same extraction was begun is gone on with: finished parts stay. A
+    complete one is left as it is.
+
+    Args:
+        checkpoint: The model.
+        documents: Gives the documents anew at each call; they are read twice.
+        out: The folder of the table.
+        signals: Names from `interp.extraction.signals.SIGNALS`.
+        dtype: ``float32``, or ``bfloat16`` for autocast: increments are float32 all the same.
+        device: ``cpu``, ``cuda``, ``cuda:1``, ``mps``; None for where the model is.
+        stride: Tokens from window to window, 8 to n_ctx; None for half of n_ctx.
+        batch_tokens: The most tokens of a batch; None for what suits the device.
+        part_tokens: Tokens of a part, which is what an interruption can cost; fewer where the
+            model has many columns.
+        progress: Called after each batch.
+
+    Returns:
+        The complete table.
+
+    Raises:
+        InputError: Unknown signal, device not there, no text, or text that changed meanwhile.
+        OutputError: ``out`` holds something else, or cannot be written.
+        UsageError: A dtype or stride that cannot be.
+    """
+    found = find_signals(signals)
+    if dtype not in ("float32", "bfloat16"):
+        raise UsageError(f"extraction: dtype must be float32 or bfloat16, not {dtype!r}")
+    model, folder = checkpoint.model, Path(out)
+    place = find_device(device, model)
+    looked_up = {signal.name: signal.token_columns(model) for signal in found}
+    wanted = _wanted(checkpoint, found, looked_up, dtype, stride, part_tokens)
+    there = started(folder)
+    if there is not None:
+        refuse_difference(folder, there, wanted)
+
+    manifest = {**wanted, "device": str(place), "complete": False}
+    corpus = _begin(folder, manifest, looked_up, checkpoint, documents)
+    if there is not None and there["complete"]:
+        try:
+            return IncrementTable.open(folder)
+        except InputError:
+            pass  # a file of it is gone: it is made again
+    tokens = batch_tokens or default_batch_tokens(place, dtype)
+    with (
+        model_on(model, place),
+        torch.no_grad(),  # in inference mode autocast converts the weights anew at each use
+        torch.autocast(place.type, torch.bfloat16, enabled=dtype == "bfloat16"),
+    ):
+        reader = SignalReader(model, found, looked_up, place, tokens)
+        n_parts = _write_parts(folder, wanted, reader, documents, corpus, progress)
+    return _finish(folder, manifest, corpus, n_parts)
+
+
+def _checked_stride(stride: int | None, window: int) -> int:
+    if stride is None:
+        return max(8, window // 2)
+    if not 8 <= stride <= window:
+        raise UsageError(
+            f"extraction: stride must be 8 to {window} tokens (the model's window), not {stride}"
+        )
+    return stride
+
+
+def _wanted(
+    checkpoint: "Checkpoint",
+    signals: tuple[Signal, ...],
+    looked_up: Mapping[str, TokenColumns],
+    dtype: str,
+    stride: int | None,
+    part_tokens: int,
+) -> dict[str, Any]:
+    """All of the manifest that is known before a text is read."""
+    config = checkpoint.model.config
+    position = config.position
+    columns = {signal.name: signal.columns(config) for signal in signals}
+    n_columns = sum(map(len, columns.values()))
+    return {
+        "checkpoint": checkpoint.name,
+        "checkpoint_fingerprint": checkpoint.fingerprint,
+        "model": config.to_dict(),
+        "n_layers": config.n_layers,
+        "n_heads": config.n_heads,
+        "per_head": config.n_increment_columns > 1,
+        "increment_scope": getattr(position, "scope", None),
+        "max_increment": getattr(position, "max_increment", None),
+        "window": config.n_ctx,
+        "stride": _checked_stride(stride, config.n_ctx),
+        "dtype": dtype,
+        "part_tokens": min(part_tokens, _MOST_PART_VALUES // n_columns),
+        "signals": {
+            signal.name: {
+                "columns": columns[signal.name],
+                "token_determined": list(looked_up[signal.name]),
+                "units": signal.units,
+                "seen": signal.seen,
+                "bound": signal.bound(config),
+            }
+            for signal in signals
+        },
+        "versions": {
+            "interp": interp.__version__,
+            "python": platform.python_version(),
+            "torch": torch.__version__,
+            "transformer-lens": version("transformer-lens"),
+        },
+    }
+
+
+def _begin(
+    folder: Path,
+    manifest: dict[str, Any],
+    looked_up: Mapping[str, TokenColumns],
+    checkpoint: "Checkpoint",
+    documents: Callable[[], Iterable[Document]],
+) -> Corpus:
+    """Read the documents once and write what stands in the folder before the parts.
+
+    Raises:
+        InputError: There is no text. Nothing is written then.
+        OutputError: The folder holds an extraction of another text.
+    """
+    with SpooledTemporaryFile(max_size=_DOCUMENT_ROWS_IN_MEMORY) as rows:
+        corpus = survey(documents(), checkpoint.is_held_out, rows)
+        there = started(folder)
+        about = {
+            "corpus_fingerprint": corpus.fingerprint,
+            "n_documents": corpus.n_documents,
+            "n_bytes": corpus.n_bytes,
+        }
+        if there is not None:
+            refuse_difference(folder, there, about)
+        make_folder(folder)
+        manifest |= about
+        if there is None:
+            write_manifest(folder, manifest)
+        if not (folder / DOCUMENTS).is_file():
+            rows.seek(0)
+            with replacing(folder / DOCUMENTS) as file:
+                shutil.copyfileobj(rows, file)
+    for signal, columns in looked_up.items():
+        path = vocabulary_path(folder, signal)
+        if columns and not path.is_file():
+            write_vocabulary(path, columns, checkpoint.config.get("token_counts"))
+    return corpus
+
+
+def _write_parts(
+    folder: Path,
+    manifest: dict[str, Any],
+    reader: SignalReader,
+    documents: Callable[[], Iterable[Document]],
+    corpus: Corpus,
+    progress: Progress | None,
+) -> int:
+    """Write every part that is not there; gives how many there are."""
+    n_done, n_tokens, n_parts = 0, corpus.n_bytes + corpus.n_documents, 0
+
+    def on_tokens(n_tokens_more: int) -> None:
+        nonlocal n_done
+        n_done += n_tokens_more
+        if progress is not None:
+            progress(round(n_done / n_tokens * corpus.n_bytes), corpus.n_bytes)
+
+    for pieces in cut_into_parts(
+        _unchanged(documents(), corpus),
+        n_ctx=manifest["window"],
+        stride=manifest["stride"],
+        part_tokens=manifest["part_tokens"],
+    ):
+        paths = {s.name: part_path(folder, s.name, n_parts) for s in reader.signals}
+        n_parts += 1
+        if all(path.is_file() for path in paths.values()):
+            on_tokens(sum(piece.n_new for piece in pieces))
+            for piece in pieces:
+                forget_pages(piece.content)
+            continue
+        part = Part.read(pieces)
+        columns = reader.read(part, on_tokens)
+        for signal in reader.signals:
+            write_part(paths[signal.name], rows_of(signal, part), columns[signal.name])
+    return n_parts
+
+
+def _unchanged(documents: Iterable[Document], corpus: Corpus) -> Iterator[Document]:
+    """The documents of ``corpus`` at their second reading.
+
+    Raises:
+        InputError: They are no longer what they were.
+    """
+    again = CorpusHash()
+    for document in documents:
+        again.add(document)
+        yield document
+    if again.corpus() != corpus:
+        raise InputError(
+            "extraction: the text changed while it was read",
+            "delete the folder of the table and extract again",
+        )
+
+
+def _finish(folder: Path, manifest: dict[str, Any], corpus: Corpus, n_parts: int) -> IncrementTable:
+    """Count what is saturated, over all parts, and mark the table as complete."""
+    for signal in manifest["signals"].values():
+        signal["n_parts"] = n_parts
+        signal["n_rows"] = corpus.n_bytes + corpus.n_documents
+    table = IncrementTable(folder, manifest)
+    for name, signal in manifest["signals"].items():
+        signal["saturated"] = _saturated_shares(table, name, signal["bound"])
+    manifest["saturated_means"] = (
+        f"share of all entries that are at least {_SATURATED_FROM} x the bound"
+    )
+    manifest["complete"] = True
+    write_manifest(folder, manifest)
+    return IncrementTable.open(folder)
+
+
+def _saturated_shares(
+    table: IncrementTable, signal: str, bound: float | None
+) -> dict[str, float] | None:
+    """The share of saturated entries per column; None for a signal without a bound."""
+    if bound is None:
+        return None
+    names = table.columns(signal)
+    n_saturated, n_rows = np.zeros(len(names), dtype=np.int64), 0
+    for batch in table.batches(signal):
+        n_rows += batch.num_rows
+        for index, name in enumerate(names):
+            values = batch.column(name).to_numpy(zero_copy_only=False)
+            n_saturated[index] += np.count_nonzero(values >= _SATURATED_FROM * bound)
+    return dict(zip(names, (n_saturated / n_rows).tolist(), strict=True))

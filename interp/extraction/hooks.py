@@ -1,0 +1,67 @@
+"""Reading hook points during one forward pass that ends where nothing more is needed."""
+
+import difflib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from torch import Tensor
+from transformer_lens import HookedRootModule
+
+from interp.errors import InputError
+
+
+@contextmanager
+def reading(
+    model: HookedRootModule, names: Sequence[str], *, stop: bool = True
+) -> Iterator[dict[str, Tensor]]:
+    """What the hook points ``names`` see in one forward pass, made inside the ``with`` block.
+
+    The pass ends, by an exception that never leaves the block, as soon as every name has been
+    read, so that the layers behind the last one cost nothing. Whatever happens inside, the
+    hooks are gone afterwards; hooks that someone else added stay, and what they change is read
+    as changed.
+
+    Args:
+        model: The raw module, not a compiled one.
+        names: Names of hook points, such as ``blocks.3.attn.hook_increment``.
+        stop: Whether to end the pass at the last name; False where the logits are needed too.
+
+    Yields:
+        Tensors by name, as the hook point saw them (not copied), filled by the pass.
+
+    Raises:
+        InputError: The model has no hook point of that name, or the pass does not come to it.
+
+    Example:
+        >>> with reading(model, ["blocks.0.hook_resid_pre"]) as activations:  # doctest: +SKIP
+        ...     model(ids)
+        >>> activations["blocks.0.hook_resid_pre"].shape  # doctest: +SKIP
+        torch.Size([1, 512, 256])
+    """
+    for name in names:
+        if name not in model.hook_dict:
+            near = difflib.get_close_matches(name, model.hook_dict, n=3, cutoff=0.3)
+            raise InputError(f"the model has no hook point {name}", f"close: {', '.join(near)}")
+    activations: dict[str, Tensor] = {}
+    missing = set(names)
+    all_read = _AllRead()
+
+    def read(activation: Tensor, hook: object) -> None:
+        name = str(hook.name)  # type: ignore[attr-defined]
+        activations[name] = activation
+        missing.discard(name)
+        if stop and not missing:
+            raise all_read
+
+    try:
+        with model.hooks(fwd_hooks=[(name, read) for name in dict.fromkeys(names)]):
+            yield activations
+    except _AllRead as error:
+        if error is not all_read:  # it belongs to a block around this one
+            raise
+    if missing:
+        raise InputError(f"the forward pass never came to {', '.join(sorted(missing))}")
+
+
+class _AllRead(BaseException):
+    """Ends a forward pass; no ``except Exception`` inside a model swallows it."""

@@ -1,0 +1,309 @@
+"""The IncrementTable: any signal, one row per token, kept in a folder and read in pieces.
+
+    manifest.json                     what was extracted from what, and whether it is complete
+    documents.parquet                 doc, source, id, n_bytes, dropped_bytes, held_out
+    SIGNAL/part-00000.parquet, ...    doc, offset, token, context and the signal's columns
+    SIGNAL.vocabulary.parquet         token, n_in_training and the columns the token alone decides
+
+The parts of a signal are one table, in the order of the text: ``pandas.read_parquet`` (or
+DuckDB, or Polars) reads the signal's folder as it is. The parts of two signals need not be cut at
+the same row, so join on ``doc`` and ``offset``.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+from jaxtyping import Float32, Int32
+
+from interp.errors import InputError, reason
+
+FORMAT = "interp IncrementTable"
+FORMAT_VERSION = 1
+MANIFEST = "manifest.json"
+DOCUMENTS = "documents.parquet"
+KEYS = ("doc", "offset", "token", "context")
+ROW_GROUP = 65_536
+"""Rows that are read and written together."""
+
+
+@dataclass(frozen=True)
+class DocumentSignal:
+    """One signal of one whole document.
+
+    Attributes:
+        doc: The document's number in the table.
+        source: Where it came from.
+        id: Its id there.
+        content: Its bytes.
+        values: One row per token (the separator, then every byte), one column per column of the
+            table; what is undefined is NaN.
+        context: How many tokens of its window stood before each token.
+    """
+
+    doc: int
+    source: str
+    id: str
+    content: bytes
+    values: Float32[np.ndarray, "pos column"]
+    context: Int32[np.ndarray, " pos"]
+
+
+@dataclass(frozen=True)
+class IncrementTable:
+    """A complete table on disk; made by `interp.extraction.extract` and `IncrementTable.open`.
+
+    Attributes:
+        folder: Where it lies.
+        manifest: What was extracted from what: ``checkpoint`` (its name), ``n_layers``,
+            ``n_heads``, ``per_head``, ``max_increment``, ``window``, ``stride``, ``dtype``,
+            ``signals`` (``columns``, ``units``, ``seen``, ``saturated`` of each), ...
+    """
+
+    folder: Path
+    manifest: dict[str, Any]
+
+    @classmethod
+    def open(cls, folder: str | Path) -> "IncrementTable":
+        """The table in ``folder``.
+
+        Raises:
+            InputError: There is none, it is not complete, or a file of it is missing or damaged.
+        """
+        folder = Path(folder)
+        manifest = read_manifest(folder)
+        if manifest is None:
+            raise InputError(
+                f"{folder}: no IncrementTable ({MANIFEST} is missing)"
+                if folder.is_dir()
+                else f"{folder}: no such folder",
+                "make one with interp extract --out DIR",
+            )
+        if not manifest["complete"]:
+            raise InputError(
+                f"{folder}: the extraction is not complete",
+                "run the same extraction again: it goes on where it stopped",
+            )
+        table = cls(folder, manifest)
+        for path in [folder / DOCUMENTS, *(p for s in table.signals for p in table.parts(s))]:
+            if not path.is_file():
+                raise InputError(f"{path}: missing from the IncrementTable", "extract again")
+        return table
+
+    @property
+    def signals(self) -> tuple[str, ...]:
+        """Names of the signals in the table."""
+        return tuple(self.manifest["signals"])
+
+    @cached_property
+    def documents(self) -> pd.DataFrame:
+        """One row per document: doc, source, id, n_bytes, dropped_bytes, held_out (nullable)."""
+        path = self.folder / DOCUMENTS
+        with _damage_named(path):
+            documents = pq.read_table(path).to_pandas()
+            return documents.astype({"held_out": "boolean"})
+
+    def columns(self, signal: str = "increment") -> list[str]:
+        """Names of the signal's columns: ``L0``..., ``L0H0``..., ``shared``... or ``value``."""
+        return list(self._signal(signal)["columns"])
+
+    def parts(self, signal: str = "increment") -> list[Path]:
+        """The signal's files, in the order of the text."""
+        n_parts = self._signal(signal)["n_parts"]
+        return [part_path(self.folder, signal, index) for index in range(n_parts)]
+
+    def vocabulary(self, signal: str = "increment") -> pd.DataFrame | None:
+        """What the token alone decides, one row per token; None where nothing is decided so.
+
+        Returns:
+            Columns ``token``, ``n_in_training`` (null where not known) and the signal's columns
+            that the token decides (``shared``..., or those of L0).
+        """
+        self._signal(signal)
+        path = vocabulary_path(self.folder, signal)
+        if not path.is_file():
+            return None
+        with _damage_named(path):
+            return pq.read_table(path).to_pandas().astype({"n_in_training": "Int64"})
+
+    def batches(self, signal: str = "increment") -> Iterator[pa.RecordBatch]:
+        """The signal's rows in order, at most `ROW_GROUP` at a time.
+
+        Raises:
+            InputError: A part is damaged.
+        """
+        names = [*KEYS, *self.columns(signal)]
+        for path in self.parts(signal):
+            with _damage_named(path), pq.ParquetFile(path) as part:
+                missing = set(names) - set(part.schema_arrow.names)
+                if missing:
+                    raise InputError(f"{path}: has no column {', '.join(sorted(missing))}")
+                yield from part.iter_batches(batch_size=ROW_GROUP, columns=names)
+
+    def read_documents(self, signal: str = "increment") -> Iterator[DocumentSignal]:
+        """The signal document by document, in order; memory is that of the longest document.
+
+        Raises:
+            InputError: A part is damaged, or rows are missing.
+        """
+        stretches = self._stretches(signal)
+        stretch = next(stretches, None)
+        about = [self.documents[name].tolist() for name in ("doc", "source", "id", "n_bytes")]
+        for doc, source, name, n_bytes in zip(*about, strict=True):
+            of_document: list[_Stretch] = []
+            while stretch is not None and stretch.doc == doc:
+                of_document.append(stretch)
+                stretch = next(stretches, None)
+            offsets = np.concatenate([s.offsets for s in of_document] or [np.empty(0, np.int32)])
+            if not np.array_equal(offsets, np.arange(-1, n_bytes)):
+                raise InputError(
+                    f"{self.folder}: document {doc} has {n_bytes + 1} tokens, but the "
+                    f"{len(offsets)} rows of it in signal {signal} are not these",
+                    "extract again to a new folder",
+                )
+            tokens = np.concatenate([s.tokens for s in of_document])
+            yield DocumentSignal(
+                doc=doc,
+                source=source,
+                id=name,
+                content=tokens[1:].astype(np.uint8).tobytes(),
+                values=np.concatenate([s.values for s in of_document]),
+                context=np.concatenate([s.context for s in of_document]),
+            )
+
+    def _stretches(self, signal: str) -> Iterator["_Stretch"]:
+        """The rows of each batch, cut where a document ends."""
+        columns = self.columns(signal)
+        for batch in self.batches(signal):
+            docs, offsets, tokens, context = (_numpy(batch, name) for name in KEYS)
+            values = np.stack([_numpy(batch, name) for name in columns], axis=1)
+            cuts = [0, *(np.flatnonzero(np.diff(docs)) + 1).tolist(), len(docs)]
+            for begin, end in pairwise(cuts):
+                if end > begin:
+                    rows = slice(begin, end)
+                    yield _Stretch(
+                        doc=int(docs[begin]),
+                        offsets=offsets[rows],
+                        tokens=tokens[rows],
+                        context=context[rows],
+                        values=values[rows],
+                    )
+
+    def _signal(self, signal: str) -> dict[str, Any]:
+        try:
+            return self.manifest["signals"][signal]
+        except KeyError:
+            raise InputError(
+                f"{self.folder}: has no signal {signal!r}, only {', '.join(self.signals)}",
+                f"extract again with --signal {signal}",
+            ) from None
+
+
+@dataclass(frozen=True)
+class _Stretch:
+    doc: int
+    offsets: np.ndarray
+    tokens: np.ndarray
+    context: np.ndarray
+    values: np.ndarray
+
+
+def layer_and_head(column: str) -> tuple[int | None, int | None]:
+    """The layer and head that a column of an IncrementTable belongs to; None where it has none.
+
+    >>> layer_and_head("L3H1"), layer_and_head("L3"), layer_and_head("sharedH1")
+    ((3, 1), (3, None), (None, 1))
+    >>> layer_and_head("value")
+    (None, None)
+    """
+    match = re.fullmatch(r"(?:L(\d+)|shared)(?:H(\d+))?", column)
+    layer, head = match.groups() if match else (None, None)
+    return (None if layer is None else int(layer)), (None if head is None else int(head))
+
+
+def folder_name(signal: str) -> str:
+    """The signal's name as a folder: every character outside ``[a-z0-9_.-]`` as ``_``."""
+    return re.sub(r"[^a-z0-9_.-]|^\.+", "_", signal)
+
+
+def part_path(folder: Path, signal: str, index: int) -> Path:
+    """Where the signal's part number ``index`` lies."""
+    return folder / folder_name(signal) / f"part-{index:05d}.parquet"
+
+
+def vocabulary_path(folder: Path, signal: str) -> Path:
+    """Where the signal's vocabulary lies: beside its folder, which holds parts alone."""
+    return folder / f"{folder_name(signal)}.vocabulary.parquet"
+
+
+def read_manifest(folder: Path) -> dict[str, Any] | None:
+    """The manifest in ``folder``, or None where there is none.
+
+    Raises:
+        InputError: It cannot be read, or is not the manifest of an IncrementTable.
+    """
+    path = folder / MANIFEST
+    try:
+        manifest = json.loads(path.read_bytes())
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {reason(error)}") from None
+    except (ValueError, RecursionError):
+        raise InputError(f"{path}: damaged: not JSON", "extract again to a new folder") from None
+    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
+        raise InputError(f"{path}: not the manifest of an IncrementTable")
+    version = manifest.get("format_version")
+    if version != FORMAT_VERSION:
+        raise InputError(
+            f"{path}: format version {version!r}; this interp reads {FORMAT_VERSION}",
+            "extract again, or use the interp that made it",
+        )
+    if not _is_well_formed(manifest):
+        raise InputError(f"{path}: damaged: fields are missing", "extract again to a new folder")
+    return manifest
+
+
+def _is_well_formed(manifest: dict[str, Any]) -> bool:
+    signals = manifest.get("signals")
+    return (
+        isinstance(manifest.get("complete"), bool)
+        and isinstance(manifest.get("checkpoint"), str)
+        and isinstance(signals, dict)
+        and all(
+            isinstance(signal, dict)
+            and isinstance(signal.get("columns"), list)
+            and all(isinstance(column, str) for column in signal["columns"])
+            and isinstance(signal.get("n_parts", 0), int)
+            for signal in signals.values()
+        )
+        and (not manifest["complete"] or all("n_parts" in s for s in signals.values()))
+    )
+
+
+@contextmanager
+def _damage_named(path: Path) -> Iterator[None]:
+    """Turns what a damaged Parquet file raises into one line that names the file."""
+    try:
+        yield
+    except OSError as error:
+        why = reason(error) if error.errno else str(error).splitlines()[0]
+        raise InputError(f"{path}: cannot be read: {why}", "extract again") from None
+    except (pa.ArrowException, ValueError, KeyError) as error:
+        why = (str(error).splitlines() or ["not Parquet"])[0]
+        raise InputError(f"{path}: damaged: {why}", "extract again") from None
+
+
+def _numpy(batch: pa.RecordBatch, column: str) -> np.ndarray:
+    """A column as numpy; null becomes NaN."""
+    return batch.column(column).to_numpy(zero_copy_only=False)

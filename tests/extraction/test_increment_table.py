@@ -1,0 +1,229 @@
+import json
+import os
+import shutil
+from functools import partial
+
+import numpy as np
+import pandas as pd
+import pytest
+from tiny import TinyCheckpoint, documents, tiny_model
+
+from interp.corpus.documents import Document
+from interp.errors import InputError, OutputError
+from interp.extraction.extract import extract as extract_to_long_parts
+from interp.extraction.increment_table import IncrementTable
+
+TEXTS = (b"Hello, Worlds. " * 40, "人工智能是计算机科学".encode() * 20, b"", b"Hy")
+NAMES = ("increment", "surprisal")
+
+
+extract = partial(extract_to_long_parts, part_tokens=200)
+
+
+@pytest.fixture
+def table(checkpoint, tmp_path) -> IncrementTable:
+    return extract(checkpoint, documents(*TEXTS), tmp_path / "table", signals=NAMES)
+
+
+def files_of(folder) -> dict[str, bytes]:
+    return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+
+
+def test_the_parts_are_one_table_for_pandas(table):
+    assert len(table.parts()) > 3
+    for signal in NAMES:
+        frame = pd.read_parquet(table.folder / signal)
+        assert frame.columns.tolist() == [
+            "doc", "offset", "token", "context", *table.columns(signal)
+        ]  # fmt: skip
+        assert frame.dtypes.tolist()[:4] == [np.dtype("int32")] * 4
+        assert set(frame.dtypes.tolist()[4:]) == {np.dtype("float32")}
+        for document in table.read_documents(signal):
+            rows = frame[frame["doc"] == document.doc]
+            assert rows["offset"].tolist() == list(range(-1, len(document.content)))
+            np.testing.assert_array_equal(rows[table.columns(signal)], document.values)
+            np.testing.assert_array_equal(rows["context"], document.context)
+            assert bytes(rows["token"].tolist()[1:]) == document.content
+
+
+def test_batches_give_all_rows_in_bounded_pieces(table, monkeypatch):
+    monkeypatch.setattr("interp.extraction.increment_table.ROW_GROUP", 50)
+    batches = list(table.batches("increment"))
+    assert max(batch.num_rows for batch in batches) <= 50
+    assert sum(batch.num_rows for batch in batches) == sum(len(t) + 1 for t in TEXTS)
+    assert [d.content for d in table.read_documents("surprisal")] == list(TEXTS)
+
+
+def test_the_manifest_says_what_was_extracted_from_what(table):
+    manifest = json.loads((table.folder / "manifest.json").read_text())
+    assert manifest["complete"]
+    assert (manifest["checkpoint"], manifest["n_layers"], manifest["per_head"]) == (
+        "tiny", 2, False
+    )  # fmt: skip
+    assert (manifest["window"], manifest["stride"], manifest["dtype"]) == (32, 16, "float32")
+    assert manifest["signals"]["increment"]["columns"] == ["L0", "L1"]
+    assert manifest["signals"]["surprisal"]["units"] == "nats"
+    assert {"interp", "torch", "transformer-lens"} <= set(manifest["versions"])
+
+
+@pytest.mark.parametrize("n_heard", [1, 4, 9])
+def test_an_interrupted_extraction_goes_on_and_ends_the_same(checkpoint, tmp_path, n_heard):
+    heard = []
+
+    def interrupt(*_args):
+        heard.append(1)
+        if len(heard) == n_heard:
+            raise KeyboardInterrupt
+
+    out = tmp_path / "interrupted"
+    settings = {"signals": NAMES, "batch_tokens": 64}
+    whole = extract(checkpoint, documents(*TEXTS), tmp_path / "whole", **settings)
+    with pytest.raises(KeyboardInterrupt):
+        extract(checkpoint, documents(*TEXTS), out, progress=interrupt, **settings)
+    with pytest.raises(InputError, match="not complete"):
+        IncrementTable.open(out)
+    finished = {path: path.stat().st_mtime_ns for path in out.rglob("part-*")}
+    extract(checkpoint, documents(*TEXTS), out, **settings)
+    assert files_of(out) == files_of(whole.folder)
+    assert all(path.stat().st_mtime_ns == time for path, time in finished.items())
+    assert not list(out.rglob(".partial-*"))
+
+
+def test_what_a_killed_run_left_half_written_is_cleared_away(checkpoint, table, tmp_path):
+    out = tmp_path / "killed"
+    out.mkdir()
+    (out / ".partial-77-manifest.json").write_bytes(b"{")
+    extract(checkpoint, documents(*TEXTS), out, signals=NAMES)
+    assert files_of(out) == files_of(table.folder)
+
+
+def test_a_complete_table_is_left_as_it_is(checkpoint, table):
+    before = {p: p.stat().st_mtime_ns for p in table.folder.rglob("*")}
+    again = extract(
+        checkpoint, documents(*TEXTS), table.folder, signals=NAMES[::-1], progress=print
+    )
+    assert again.manifest == table.manifest
+    assert {p: p.stat().st_mtime_ns for p in table.folder.rglob("*")} == before
+
+
+def test_a_part_that_was_deleted_is_made_again(checkpoint, table):
+    before = files_of(table.folder)
+    table.parts("surprisal")[1].unlink()
+    with pytest.raises(InputError, match=r"part-00001.parquet: missing"):
+        IncrementTable.open(table.folder)
+    extract(checkpoint, documents(*TEXTS), table.folder, signals=NAMES)
+    assert files_of(table.folder) == before
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"signals": ["increment"]}, "another signals: increment, surprisal there, increment"),
+        ({"stride": 32}, "another stride: 16 there, 32 wanted"),
+        ({"dtype": "bfloat16"}, "another dtype"),
+        ({"checkpoint": TinyCheckpoint(tiny_model(), fingerprint="1" * 64)}, "another checkpoint"),
+        ({"documents": documents(*TEXTS, b"more")}, "another text"),
+        ({"documents": documents(TEXTS[0][:-1] + b"!", *TEXTS[1:])}, "another text"),
+    ],
+)
+def test_another_extraction_is_refused_by_what_differs(checkpoint, table, change, words):
+    before = files_of(table.folder)
+    asked = {
+        "checkpoint": checkpoint,
+        "documents": documents(*TEXTS),
+        "out": table.folder,
+        "signals": NAMES,
+    }
+    with pytest.raises(OutputError, match=words) as caught:
+        extract(**(asked | change))
+    assert "\n" not in str(caught.value)
+    assert files_of(table.folder) == before
+
+
+def test_a_folder_with_something_else_is_refused(checkpoint, tmp_path):
+    (tmp_path / "thesis.tex").write_text("x")
+    with pytest.raises(OutputError, match=r"holds something else \(thesis.tex\)"):
+        extract(checkpoint, documents(*TEXTS), tmp_path)
+    with pytest.raises(OutputError, match="not a directory"):
+        extract(checkpoint, documents(*TEXTS), tmp_path / "thesis.tex")
+    with pytest.raises(OutputError, match="not a directory"):
+        extract(checkpoint, documents(*TEXTS), tmp_path / "thesis.tex" / "deeper")
+    assert [p.name for p in tmp_path.iterdir()] == ["thesis.tex"]
+
+
+def test_a_text_that_changes_between_the_readings_is_noticed(checkpoint, tmp_path):
+    readings = iter([documents(b"Hello"), documents(b"Hullo")])
+    with pytest.raises(InputError, match="text changed while it was read"):
+        extract(checkpoint, lambda: next(readings)(), tmp_path / "t")
+
+
+def test_a_file_name_that_is_no_utf_8_is_kept_escaped(checkpoint, tmp_path):
+    document = Document(source=os.fsdecode(b"caf\xe9.txt"), id="", content=b"Hello")
+    table = extract(checkpoint, lambda: [document], tmp_path / "t")
+    (read,) = table.read_documents()
+    assert read.source == "caf\\udce9.txt"
+
+
+def test_a_full_disk_is_one_line_and_leaves_whole_files(checkpoint, tmp_path, monkeypatch):
+    def write_table(_table, file, **_settings):
+        file.write(b"PAR1")
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("pyarrow.parquet.write_table", write_table)
+    out = tmp_path / "t"
+    with pytest.raises(OutputError, match="no space left on device") as caught:
+        extract(checkpoint, documents(*TEXTS), out)
+    assert "\n" not in str(caught.value)
+    monkeypatch.undo()
+    assert not list(out.rglob("part-*"))
+    assert not list(out.rglob(".partial-*"))
+
+
+@pytest.mark.parametrize(
+    ("spoil", "words"),
+    [
+        (lambda folder: shutil.rmtree(folder), "no such folder"),
+        (lambda folder: (folder / "manifest.json").unlink(), "no IncrementTable"),
+        (lambda folder: (folder / "manifest.json").write_bytes(b"{\xff"), "damaged: not JSON"),
+        (lambda folder: (folder / "manifest.json").write_text("[]"), "not the manifest"),
+        (
+            lambda folder: (folder / "manifest.json").write_text(
+                '{"format": "interp IncrementTable", "format_version": 9}'
+            ),
+            "format version 9",
+        ),
+        (
+            lambda folder: (folder / "manifest.json").write_text(
+                '{"format": "interp IncrementTable", "format_version": 1, "complete": true}'
+            ),
+            "fields are missing",
+        ),
+        (lambda folder: (folder / "documents.parquet").unlink(), "documents.parquet: missing"),
+    ],
+)
+def test_a_damaged_table_is_refused_in_one_line(table, spoil, words):
+    spoil(table.folder)
+    with pytest.raises(InputError, match=words) as caught:
+        IncrementTable.open(table.folder)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("content", [b"", b"not parquet" * 9, None], ids=["empty", "other", "cut"])
+def test_a_damaged_part_is_named_when_it_is_read(table, content):
+    path = table.parts("increment")[1]
+    path.write_bytes(path.read_bytes()[:-100] if content is None else content)
+    with pytest.raises(InputError, match=r"part-00001.parquet: ") as caught:
+        list(IncrementTable.open(table.folder).read_documents())
+    assert "\n" not in str(caught.value)
+
+
+def test_rows_that_are_missing_are_noticed(table):
+    shutil.copy(table.parts()[0], table.parts()[1])
+    with pytest.raises(InputError, match="document 0 has 601 tokens, but the 601 rows"):
+        list(table.read_documents())
+
+
+def test_an_unknown_signal_is_refused_with_those_that_are_there(table):
+    for read in (table.columns, table.vocabulary, lambda name: list(table.batches(name))):
+        with pytest.raises(InputError, match="no signal 'entropy', only increment, surprisal"):
+            read("entropy")
