@@ -1,0 +1,1 @@
+"""Signals (and text) in, analysis tables out; no model is touched."""

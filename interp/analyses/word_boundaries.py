@@ -1,0 +1,202 @@
+"""Does a signal know where words end? ROC-AUC against a segmenter, over gaps."""
+
+from array import array
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Bool, Float, Float32, Int, UInt8
+
+from interp.analyses.statistics import Estimate, clustered_auc, clustered_mean, tied_pair_share
+from interp.errors import InputError
+from interp.extraction.increment_table import IncrementTable
+from interp.extraction.increment_table import layer_and_head
+from interp.segmentation import Segmenter
+from interp.segmentation.chinese import ChineseSegmenter
+from interp.tables import analysis_table
+
+SEGMENTERS: dict[str, Callable[[], Segmenter]] = {"zh": ChineseSegmenter}
+"""Who says where words end, by language."""
+
+N_FOLDS = 10
+"""Folds of documents for what is fitted to the reference itself."""
+
+SCORED_AT = "lead byte"
+
+
+def word_boundary_auc(
+    table: IncrementTable,
+    *,
+    language: str = "zh",
+    signal: str = "increment",
+    progress: Callable[[int, int], None] | None = None,
+) -> pd.DataFrame:
+    """How well ``signal`` at the next character's lead byte tells word ends from other gaps.
+
+    Over the gaps between two neighbouring characters that the reference can judge. An area
+    below 0.5 says that boundaries have the smaller value; it is shown as it is. The reference
+    is another program's opinion, and anything that only knows the lead byte reaches no more
+    than the ceiling beside it.
+
+    Memory: one document of the table and one float32 per gap and column.
+
+    Args:
+        table: The signal of each token.
+        language: Whose words: a key of `SEGMENTERS`.
+        signal: The signal's name.
+        progress: Called after each document with the bytes done and those of the whole table.
+
+    Returns:
+        An analysis table with the rows ``roc_auc`` and ``tied_share`` per column; ``roc_auc``
+        of the signal ``lead_byte_ceiling``, cross-fitted and in sample; ``base_rate``, the
+        share of gaps that are boundaries, whose note has the reference's settings; and
+        ``left_out``, the characters left out by reason, of n characters of the script.
+
+    Raises:
+        InputError: No segmenter for ``language``.
+    """
+    if language not in SEGMENTERS:
+        raise InputError(
+            f"word boundaries: no segmenter for the language {language!r}; "
+            f"known: {', '.join(sorted(SEGMENTERS))}"
+        )
+    segmenter = SEGMENTERS[language]()
+    columns = table.columns(signal)
+    gaps = _collect(table, segmenter, signal, len(columns), progress)
+    common = {
+        "checkpoint": table.manifest["checkpoint"],
+        "reference": segmenter.reference,
+        "scored_at": SCORED_AT,
+    }
+    rows = [common | row for row in _signal_rows(gaps, columns, signal)]
+    ceilings = lead_byte_ceilings(gaps.lead_bytes, gaps.is_boundary, gaps.documents)
+    for group, estimate in zip(("cross-fitted", "in sample"), ceilings, strict=True):
+        row = {"statistic": "roc_auc", "signal": "lead_byte_ceiling", "group": group}
+        rows.append(common | row | _explained(estimate).as_row())
+    rows += [common | {"scored_at": None} | row for row in _text_rows(gaps, segmenter.details)]
+    return analysis_table(rows)
+
+
+def lead_byte_ceilings(
+    lead_bytes: UInt8[np.ndarray, " gap"],
+    labels: Bool[np.ndarray, " gap"],
+    documents: Int[np.ndarray, " gap"],
+) -> tuple[Estimate, Estimate]:
+    """The areas that P(boundary | next character's lead byte) reaches: cross-fitted, in sample.
+
+    What a score that depends on that byte alone can reach at most: no function of the byte
+    beats the in-sample area on this text, and the cross-fitted one is what can be learned from
+    other documents. The documents are dealt to `N_FOLDS` folds in turn (to as many as there are
+    documents, if fewer), each fold is scored with the rates of the others, a byte that those
+    lack with their base rate, and the scores are pooled. With few documents the pooled area
+    falls below what the byte is worth, since a fold's own rates are missing from its scores.
+
+    Returns:
+        Cross-fitted (undefined with a note below two documents), in sample.
+    """
+    in_sample = clustered_auc(labels, _rates(lead_bytes, labels)[lead_bytes], documents)
+    names, members = np.unique(documents, return_inverse=True)
+    if len(names) < 2 or in_sample.value is None:
+        note = in_sample.note if in_sample.value is None else "not defined: one document only"
+        return Estimate(None, n=len(labels), n_documents=len(names), note=note), in_sample
+    folds = members % min(N_FOLDS, len(names))
+    scores = np.empty(len(labels))
+    for fold in range(folds.max() + 1):
+        is_held_out = folds == fold
+        rates = _rates(lead_bytes[~is_held_out], labels[~is_held_out])
+        scores[is_held_out] = rates[lead_bytes[is_held_out]]
+    return clustered_auc(labels, scores, documents), in_sample
+
+
+@dataclass(frozen=True)
+class _ScoredGaps:
+    """Every gap of a table: where it is from, what stands after it, and its scores."""
+
+    documents: Int[np.ndarray, " gap"]
+    lead_bytes: UInt8[np.ndarray, " gap"]
+    is_boundary: Bool[np.ndarray, " gap"]
+    scores: Float32[np.ndarray, "gap column"]
+    n_characters: int
+    left_out: dict[str, int]
+
+
+def _collect(
+    table: IncrementTable,
+    segmenter: Segmenter,
+    signal: str,
+    n_columns: int,
+    progress: Callable[[int, int], None] | None,
+) -> _ScoredGaps:
+    # arrays that grow in place: joining a list of them at the end would need twice the memory
+    documents, lead_bytes, is_boundary, scores = array("i"), bytearray(), bytearray(), array("f")
+    n_bytes, n_characters, left_out = 0, 0, dict[str, int]()
+    n_bytes_in_all = int(np.sum(table.documents["n_bytes"].to_numpy()))
+    for document in table.read_documents(signal):
+        gaps = segmenter.gaps(document.content)
+        values = np.frombuffer(document.content, dtype=np.uint8)
+        documents.extend([document.doc] * len(gaps.tokens))
+        lead_bytes += values[gaps.tokens - 1].tobytes()
+        is_boundary += gaps.is_boundary.tobytes()
+        scores.frombytes(document.values[gaps.tokens].astype(np.float32).tobytes())
+        n_characters += gaps.n_characters
+        for reason, count in gaps.left_out.items():
+            left_out[reason] = left_out.get(reason, 0) + count
+        n_bytes += len(document.content)
+        if progress:
+            progress(n_bytes, n_bytes_in_all)
+    return _ScoredGaps(
+        documents=np.frombuffer(documents, dtype=np.int32),
+        lead_bytes=np.frombuffer(lead_bytes, dtype=np.uint8),
+        is_boundary=np.frombuffer(is_boundary, dtype=bool),
+        scores=np.frombuffer(scores, dtype=np.float32).reshape(-1, n_columns),
+        n_characters=n_characters,
+        left_out=left_out,
+    )
+
+
+def _signal_rows(gaps: _ScoredGaps, columns: list[str], signal: str) -> Iterator[dict[str, Any]]:
+    n_documents = len(np.unique(gaps.documents))
+    for column, name in enumerate(columns):
+        layer, head = layer_and_head(name)
+        scores = np.ascontiguousarray(gaps.scores[:, column])
+        where = {"signal": signal, "layer": layer, "head": head}
+        auc = _explained(clustered_auc(gaps.is_boundary, scores, gaps.documents))
+        tied = _explained(tied_pair_share(gaps.is_boundary, scores))
+        yield where | {"statistic": "roc_auc"} | auc.as_row()
+        yield where | tied.as_row() | {"statistic": "tied_share", "n_documents": n_documents}
+
+
+def _text_rows(gaps: _ScoredGaps, details: str) -> Iterator[dict[str, Any]]:
+    members = np.unique(gaps.documents, return_inverse=True)[1]
+    n_boundaries = np.bincount(members, gaps.is_boundary).astype(np.float64)
+    base_rate = _explained(clustered_mean(n_boundaries, np.bincount(members))).as_row()
+    note = "; ".join(filter(None, [base_rate["note"], details]))
+    yield base_rate | {"statistic": "base_rate", "note": note}
+    for reason, count in gaps.left_out.items():
+        yield {
+            "statistic": "left_out",
+            "group": reason,
+            "n": gaps.n_characters,
+            "value": count,
+            "note": "of n characters of the script",
+        }
+
+
+def _rates(
+    lead_bytes: UInt8[np.ndarray, " gap"], labels: Bool[np.ndarray, " gap"]
+) -> Float[np.ndarray, " byte"]:
+    """P(boundary | lead byte) for each of 256 values; the base rate for one that is missing."""
+    counts = np.bincount(lead_bytes, minlength=256)
+    boundaries = np.bincount(lead_bytes, labels, minlength=256)
+    base_rate = labels.mean() if len(labels) else np.nan
+    return np.where(counts > 0, boundaries / np.maximum(counts, 1), base_rate)
+
+
+def _explained(estimate: Estimate) -> Estimate:
+    """``estimate``, saying what a text without gaps lacks."""
+    if estimate.n:
+        return estimate
+    note = "not defined: no gap between two Chinese characters in the text"
+    return Estimate(None, n=0, n_documents=0, note=note)
