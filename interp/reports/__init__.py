@@ -1,0 +1,1 @@
+"""Reports: tables and increments in, figures and self-contained pages out; one theme."""

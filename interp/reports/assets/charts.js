@@ -1,0 +1,36 @@
+// Draws the charts from their embedded specifications, and again when width or colours change.
+(() => {
+  "use strict";
+  const NARROW_PX = 620;
+  const system = window.matchMedia("(prefers-color-scheme: dark)");
+  const mode = () => document.body.dataset.theme || (system.matches ? "dark" : "light");
+  const config = {
+    displaylogo: false,
+    showSendToCloud: false,
+    responsive: false,
+    typesetMath: false,
+    modeBarButtons: [["toImage"]],
+  };
+
+  for (const figure of document.querySelectorAll("figure.chart")) {
+    const block = figure.querySelector("script.spec");
+    if (!block) continue;
+    const specification = JSON.parse(block.textContent);
+    const canvas = figure.querySelector(".canvas");
+    let drawn = "";
+    const draw = () => {
+      const width = Math.floor(canvas.getBoundingClientRect().width);
+      const size = width < NARROW_PX ? "narrow" : "wide";
+      const state = `${mode()} ${width}`;
+      if (!width || state === drawn) return;
+      drawn = state;
+      // Plotly writes into what it is given, so it gets a copy
+      const { data, layout } = structuredClone(specification[mode()][size]);
+      canvas.style.height = `${layout.height}px`;
+      Plotly.react(canvas, data, { ...layout, width }, config);
+    };
+    draw();
+    new ResizeObserver(() => requestAnimationFrame(draw)).observe(canvas);
+    document.addEventListener("interp-mode", draw);
+  }
+})();

@@ -1,0 +1,324 @@
+// Character-position plots: hover and keys read a character, the legend filters, the numbers open
+// as a table. Everything drawn is already in the page; this script only reads and marks it.
+(() => {
+  "use strict";
+  const SVG = "http://www.w3.org/2000/svg";
+  const REACH_PX = 26;
+
+  const make = (name, attributes = {}, ...children) => {
+    const element = document.createElement(name);
+    for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+    element.append(...children);
+    return element;
+  };
+  const draw = (parent, name, attributes) => {
+    const element = document.createElementNS(SVG, name);
+    for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+    return parent.appendChild(element);
+  };
+  const digits = (value) => Number(value.toPrecision(4)).toString();
+
+  // The embedded numbers with what follows from them.
+  const readTrace = (figure) => {
+    const trace = JSON.parse(figure.querySelector("script.trace").textContent);
+    trace.positions = trace.increments.map((row) => {
+      let sum = 0;
+      return row.map((increment) => (sum += increment));
+    });
+    trace.hex = (trace.bytes.match(/../g) || []).map((pair) => pair.toUpperCase());
+    trace.byteClass = (byte) => parseInt(trace.byteClasses[byte], 36);
+    trace.start = (index) => (index ? trace.ends[index - 1] : 0);
+    trace.characterClass = (index) => trace.byteClass(trace.start(index));
+    trace.position = (row, index) => (index < 0 ? 0 : trace.positions[row][trace.ends[index] - 1]);
+    trace.increment = (row, index) => trace.position(row, index) - trace.position(row, index - 1);
+    return trace;
+  };
+
+  const setUp = (figure) => {
+    const trace = readTrace(figure);
+    const plots = figure.querySelector(".plots");
+    const reading = figure.querySelector(".reading");
+    const spoken = figure.querySelector(".spoken");
+    let current = null; // {index, row}
+
+    const shownPlot = () =>
+      [...figure.querySelectorAll(".plot")].find((plot) => plot.getClientRects().length);
+
+    // Where a line puts its characters: fractions of the width, pixels down.
+    const geometry = (line) => {
+      const plot = line.parentElement;
+      const start = Number(line.dataset.start);
+      const tops = line.dataset.tops.split(" ").map(Number);
+      const lanes = line.dataset.lanes.split(" ");
+      const factors = plot.dataset.perPosition.split(" ").map(Number);
+      const lanePx = Number(plot.dataset.lane);
+      return {
+        start,
+        end: Number(line.dataset.end),
+        rows: tops.length,
+        lanePx,
+        fontPx: Number(plot.dataset.font),
+        x: (row, index) =>
+          (trace.position(row, index) - trace.position(row, start - 1)) * factors[row],
+        top: (row, index) => tops[row] + parseInt(lanes[row][index - start], 36) * lanePx,
+      };
+    };
+
+    const nearest = (line, clientX, clientY) => {
+      const box = line.firstElementChild.getBoundingClientRect();
+      const place = geometry(line);
+      let best = null;
+      for (let row = 0; row < place.rows; row++) {
+        for (let index = place.start; index < place.end; index++) {
+          const dx = box.left + place.x(row, index) * box.width - clientX;
+          const dy = box.top + place.top(row, index) + place.lanePx / 2 - clientY;
+          const distance = Math.hypot(dx, dy);
+          if (distance < (best ? best.distance : REACH_PX)) best = { index, row, distance };
+        }
+      }
+      return best;
+    };
+
+    const clear = () => {
+      current = null;
+      reading.hidden = true;
+      figure.querySelectorAll(".mark").forEach((mark) => mark.remove());
+    };
+
+    const mark = (line, index, row) => {
+      figure.querySelectorAll(".mark").forEach((old) => old.remove());
+      const place = geometry(line);
+      const svg = line.querySelector("svg");
+      const group = draw(svg, "g", { class: "mark" });
+      svg.insertBefore(group, svg.querySelector(".zero"));
+      const width = trace.widths[index] * place.fontPx + 6;
+      const percent = (r) => `${(100 * place.x(r, index)).toFixed(3)}%`;
+      for (let r = 0; r + 1 < place.rows; r++) {
+        draw(group, "line", {
+          x1: percent(r),
+          x2: percent(r + 1),
+          y1: place.top(r, index) + place.lanePx,
+          y2: place.top(r + 1, index),
+        });
+      }
+      for (let r = 0; r < place.rows; r++) {
+        draw(group, "rect", {
+          x: percent(r),
+          y: place.top(r, index),
+          width,
+          height: place.lanePx,
+          rx: 4,
+          transform: `translate(${-width / 2})`,
+          class: r === row ? "here" : "",
+        });
+      }
+    };
+
+    const fill = (index, row) => {
+      const name = trace.labels[trace.characterClass(index)];
+      const head = make("p", { class: "what" });
+      const sample = make("span", { class: `glyph c${trace.characterClass(index)}` });
+      sample.textContent = trace.drawn[index];
+      const label = make("span", { class: "class" });
+      label.textContent = name;
+      const where = make("span", { class: "row" });
+      where.textContent = trace.rows[row];
+      head.append(sample, label, where);
+
+      const body = make("tbody");
+      const addRow = (cells, attributes) => {
+        const tr = make("tr", attributes);
+        for (const cell of cells) tr.append(make("td", {}, cell));
+        body.append(tr);
+      };
+      const first = trace.start(index);
+      for (let byte = first; byte < trace.ends[index]; byte++) {
+        addRow([
+          trace.hex[byte],
+          trace.classes[trace.byteClass(byte)],
+          digits(trace.increments[row][byte]),
+          digits(trace.positions[row][byte]),
+        ]);
+      }
+      if (trace.ends[index] - first > 1) {
+        const whole = digits(trace.increment(row, index));
+        addRow(["", "character", whole, digits(trace.position(row, index))], { class: "sum" });
+      }
+      const titles = make("tr");
+      for (const title of ["byte", "class", "increment", "position"]) {
+        titles.append(make("th", { scope: "col" }, title));
+      }
+      reading.replaceChildren(head, make("table", {}, make("thead", {}, titles), body));
+      reading.hidden = false;
+    };
+
+    const placeReading = (line, index, row) => {
+      const place = geometry(line);
+      const box = line.firstElementChild.getBoundingClientRect();
+      const frame = figure.getBoundingClientRect();
+      const x = box.left - frame.left + place.x(row, index) * box.width;
+      const y = box.top - frame.top + place.top(row, index);
+      const room = frame.width - reading.offsetWidth;
+      // beside the character where there is room, so that its way through the rows stays seen
+      const beside = x + 56 <= room ? x + 56 : x - 56 - reading.offsetWidth;
+      const left = beside >= 0 ? beside : Math.max(0, Math.min(x - 40, room));
+      const below = y + place.lanePx + 10;
+      const overflows = frame.top + below + reading.offsetHeight > window.innerHeight;
+      const above = y - reading.offsetHeight - 10;
+      reading.style.left = `${left}px`;
+      reading.style.top = `${overflows && frame.top + above > 0 ? above : below}px`;
+    };
+
+    const show = (line, index, row) => {
+      if (current && current.index === index && current.row === row && !reading.hidden) return;
+      current = { index, row };
+      mark(line, index, row);
+      fill(index, row);
+      placeReading(line, index, row);
+    };
+
+    const point = (event) => {
+      const line = event.target.closest(".line");
+      const found = line && nearest(line, event.clientX, event.clientY);
+      if (found) show(line, found.index, found.row);
+      else if (event.pointerType === "mouse" || event.type === "pointerdown") clear();
+    };
+    plots.addEventListener("pointermove", point);
+    plots.addEventListener("pointerdown", point);
+    plots.addEventListener("pointerleave", (event) => {
+      if (event.pointerType === "mouse") clear();
+    });
+
+    const go = (index, row) => {
+      const plot = shownPlot();
+      const line = [...plot.querySelectorAll(".line")].find((each) => index < each.dataset.end);
+      line.scrollIntoView({ block: "nearest" });
+      show(line, index, row);
+      spoken.textContent =
+        `${trace.shown[index]}, ${trace.labels[trace.characterClass(index)]}, ` +
+        `${trace.rows[row]}: increment ${digits(trace.increment(row, index))}, ` +
+        `position ${digits(trace.position(row, index))}`;
+    };
+    plots.addEventListener("keydown", (event) => {
+      const last = trace.ends.length - 1;
+      if (last < 0 || event.ctrlKey || event.metaKey || event.altKey) return;
+      const { index, row } = current || { index: 0, row: 0 };
+      const moves = {
+        ArrowRight: [index + 1, row],
+        ArrowLeft: [index - 1, row],
+        ArrowDown: [index, row + 1],
+        ArrowUp: [index, row - 1],
+        Home: [0, row],
+        End: [last, row],
+      };
+      if (event.key === "Escape") clear();
+      else if (moves[event.key]) {
+        const [to, toRow] = current || event.key === "End" ? moves[event.key] : [0, 0];
+        const clamp = (value, most) => Math.max(0, Math.min(value, most));
+        go(clamp(to, last), clamp(toRow, trace.rows.length - 1));
+      } else return;
+      event.preventDefault();
+    });
+    plots.addEventListener("focus", () => {
+      if (plots.matches(":focus-visible") && !current && trace.ends.length) go(0, 0);
+    });
+    plots.addEventListener("blur", clear);
+    figure.addEventListener("change", clear);
+    let width = plots.clientWidth;
+    new ResizeObserver(() => {
+      if (plots.clientWidth !== width) clear();
+      width = plots.clientWidth;
+    }).observe(plots);
+
+    setUpLegend(figure);
+    setUpNumbers(figure, trace);
+  };
+
+  const setUpLegend = (figure) => {
+    const all = figure.querySelector(".legend .all");
+    const buttons = [...figure.querySelectorAll(".legend [data-class]")];
+    const apply = () => {
+      const isOn = (button) => button.getAttribute("aria-pressed") === "true";
+      for (const button of buttons) {
+        figure.classList.toggle(`on${button.dataset.class}`, isOn(button));
+      }
+      const isFiltered = buttons.some(isOn);
+      figure.classList.toggle("filtered", isFiltered);
+      all.hidden = !isFiltered;
+    };
+    for (const button of buttons) {
+      button.addEventListener("click", () => {
+        const isPressed = button.getAttribute("aria-pressed") === "true";
+        button.setAttribute("aria-pressed", String(!isPressed));
+        apply();
+      });
+    }
+    all.addEventListener("click", () => {
+      buttons.forEach((button) => button.setAttribute("aria-pressed", "false"));
+      apply();
+      buttons[0].focus();
+    });
+  };
+
+  const setUpNumbers = (figure, trace) => {
+    const details = figure.querySelector(".numbers");
+    details.addEventListener("toggle", () => {
+      if (!details.open || details.querySelector("table")) return;
+      details.append(downloadButton(trace), numbersTable(trace));
+    });
+  };
+
+  const numbersTable = (trace) => {
+    const head = make("tr");
+    for (const title of ["", "character", "bytes", "class", ...trace.rows]) {
+      head.append(make("th", { scope: "col" }, title));
+    }
+    const body = make("tbody");
+    trace.ends.forEach((end, index) => {
+      const bytes = trace.hex.slice(trace.start(index), end).join(" ");
+      const cells = [index + 1, trace.shown[index], bytes, trace.labels[trace.characterClass(index)]];
+      const row = make("tr");
+      cells.forEach((cell, column) => {
+        row.append(make("td", { class: column ? "" : "number" }, make("bdi", {}, String(cell))));
+      });
+      trace.rows.forEach((_, r) => {
+        row.append(make("td", { class: "number" }, trace.increment(r, index).toFixed(3)));
+      });
+      body.append(row);
+    });
+    const table = make("table", {}, make("thead", {}, head), body);
+    return make("div", { class: "scroll", tabindex: "0" }, table);
+  };
+
+  const downloadButton = (trace) => {
+    const button = make("button", { type: "button", class: "download" }, "Download as CSV");
+    button.addEventListener("click", () => {
+      const quote = (cell) => `"${String(cell).replaceAll('"', '""')}"`;
+      const columns = trace.rows.flatMap((row) => [`${row} increment`, `${row} position`]);
+      const lines = [["character", "shown", "offset", "byte", "class", ...columns].map(quote)];
+      trace.ends.forEach((end, index) => {
+        for (let byte = trace.start(index); byte < end; byte++) {
+          const numbers = trace.rows.flatMap((_, r) => [
+            trace.increments[r][byte],
+            trace.positions[r][byte],
+          ]);
+          const name = trace.classes[trace.byteClass(byte)];
+          const cells = [index, trace.shown[index], byte, trace.hex[byte], name].map(quote);
+          lines.push([...cells, ...numbers]);
+        }
+      });
+      const csv = new Blob([lines.map((line) => line.join(",")).join("\n") + "\n"], {
+        type: "text/csv;charset=utf-8",
+      });
+      const link = make("a", { href: URL.createObjectURL(csv), download: "increments.csv" });
+      link.click();
+      setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+    });
+    return button;
+  };
+
+  for (const figure of document.querySelectorAll("figure.positions:not([data-ready])")) {
+    figure.dataset.ready = "yes";
+    setUp(figure);
+  }
+})();

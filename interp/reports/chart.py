@@ -1,0 +1,151 @@
+"""What every chart shares: the value that a page shows, its two looks and sizes, its rows."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pandas as pd
+import plotly.graph_objects as go
+
+from interp.reports import theme
+from interp.reports.markup import Html, escape, joined, json_block
+
+SIZES = ("wide", "narrow")
+"""For figures of 620 pixels or more, and for those that are narrower."""
+
+Row = dict[str, Any]
+"""One row of an analysis table as plain values; null is None."""
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A chart in both looks and both sizes, or the reason why there is nothing to draw.
+
+    Args:
+        key: A name that is unique on a page: ASCII letters, digits and hyphens.
+        title: What is shown, in a few words.
+        description: What a reader who does not see the chart must know.
+        figures: Plotly figures as plain JSON values, by mode and size; empty if undefined.
+        note: Why there is no chart, or what to know about it.
+    """
+
+    key: str
+    title: str
+    description: str
+    figures: dict[str, dict[str, Any]] = field(default_factory=dict)
+    note: str = ""
+
+    def to_html(self) -> Html:
+        """The chart as a ``figure``; the page's script draws it."""
+        note = f'<p class="note">{escape(self.note)}</p>' if self.note else ""
+        caption = Html(f"<figcaption>{escape(self.title)}{note}</figcaption>")
+        drawing = Html("")
+        if self.figures:
+            drawing = joined(
+                [
+                    Html(
+                        f'<div class="canvas" id="chart-{self.key}" role="img" '
+                        f'aria-label="{escape(self.description)}"></div>'
+                        "<noscript><p>The chart needs scripts; the table has its numbers.</p>"
+                        "</noscript>"
+                    ),
+                    json_block(self.figures, css_class="spec"),
+                ]
+            )
+        return Html(f'<figure class="chart">{caption}{drawing}</figure>')
+
+
+def rows_of(table: pd.DataFrame) -> list[Row]:
+    """The rows of ``table`` as plain Python values, null as None."""
+    return [
+        {str(name): None if pd.isna(value) else value for name, value in row.items()}
+        for row in table.to_dict("records")
+    ]
+
+
+def layer_name(row: Row) -> str:
+    """``L3``; for a row without a layer ``shared``, or the name of its signal."""
+    if row["layer"] is not None:
+        return f"L{row['layer']}"
+    return "shared" if row["signal"] in (None, "increment") else str(row["signal"])
+
+
+def row_name(row: Row) -> str:
+    """The layer of a row, and its head where it has one."""
+    return layer_name(row) + ("" if row["head"] is None else f" H{row['head']}")
+
+
+def variants(draw: Callable[[str, str], go.Figure]) -> dict[str, dict[str, Any]]:
+    """What ``draw(mode, size)`` gives for both modes and sizes, as plain JSON values."""
+    return {mode: {size: _plain(draw(mode, size)) for size in SIZES} for mode in theme.MODES}
+
+
+def figure(mode: str, height: int, **layout: Any) -> go.Figure:
+    """An empty figure in the page's fonts and colours, without legend and dragging."""
+    colors = theme.PAPER[mode]
+    return go.Figure(
+        layout={
+            "template": None,
+            "height": height,
+            "paper_bgcolor": "rgba(0,0,0,0)",
+            "plot_bgcolor": "rgba(0,0,0,0)",
+            "font": {"family": theme.SANS, "size": 13, "color": colors["soft"]},
+            "hoverlabel": {
+                "bgcolor": colors["card"],
+                "bordercolor": colors["hair"],
+                "font": {"family": theme.SANS, "size": 13, "color": colors["ink"]},
+            },
+            "showlegend": False,
+            "dragmode": False,
+            **layout,
+        }
+    )
+
+
+def axis(mode: str, **settings: Any) -> dict[str, Any]:
+    """A quiet axis that cannot be dragged, with ``settings``."""
+    colors = theme.PAPER[mode]
+    return {
+        "gridcolor": colors["hair"],
+        "linecolor": colors["hair"],
+        "zeroline": False,
+        "ticks": "",
+        "fixedrange": True,
+        "automargin": False,
+        **settings,
+    }
+
+
+def interval(rows: Sequence[Row], color: str, *, width: int) -> dict[str, Any] | None:
+    """Error bars for the rows that have an interval; None if no row has one."""
+    has_interval = [row["low"] is not None and row["high"] is not None for row in rows]
+    if not any(has_interval):
+        return None
+    both = list(zip(rows, has_interval, strict=True))
+    return {
+        "type": "data",
+        "symmetric": False,
+        "array": [row["high"] - row["value"] if has else 0.0 for row, has in both],
+        "arrayminus": [row["value"] - row["low"] if has else 0.0 for row, has in both],
+        "color": color,
+        "thickness": 1.5,
+        "width": width,
+    }
+
+
+def interval_text(row: Row) -> str:
+    """The interval in brackets, or nothing."""
+    if row["low"] is None or row["high"] is None:
+        return ""
+    return f" [{row['low']:.4g}, {row['high']:.4g}]"
+
+
+def plotly_text(words: str) -> str:
+    """``words`` such that Plotly shows them as typed: no tag, no entity, no TeX."""
+    shown = words.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return shown.replace("$", "&#36;")
+
+
+def _plain(drawn: go.Figure) -> dict[str, Any]:
+    plain = drawn.to_plotly_json()
+    return {"data": plain["data"], "layout": plain["layout"]}

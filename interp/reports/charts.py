@@ -1,0 +1,318 @@
+"""Charts of analysis tables with Plotly: what is drawn is in the table, nothing is computed."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+import plotly.graph_objects as go
+
+from interp import text
+from interp.reports import theme
+from interp.reports.chart import (
+    Chart,
+    Row,
+    axis,
+    figure,
+    interval,
+    interval_text,
+    layer_name,
+    plotly_text,
+    row_name,
+    rows_of,
+    variants,
+)
+
+CEILING = "lead_byte_ceiling"
+"""The signal of the rows that say how far any function of a lead byte can get."""
+
+
+def auc_chart(table: pd.DataFrame, *, key: str = "auc") -> Chart:
+    """ROC-AUC per layer with its intervals, chance, and the lead-byte ceiling where there is one.
+
+    Args:
+        table: Rows of a word-boundary analysis, of one checkpoint.
+        key: The chart's name on its page.
+    """
+    scores = [row for row in rows_of(table) if row["statistic"] == "roc_auc"]
+    ceilings = [row for row in scores if row["signal"] == CEILING and row["value"] is not None]
+    own = [row for row in scores if row["signal"] != CEILING]
+    rows = [row for row in own if row["value"] is not None]
+    title = "Word boundaries: ROC-AUC of the increment at the next character"
+    reasons = "; ".join(
+        sorted({row["note"] for row in own if row["value"] is None and row["note"]})
+    )
+    if not rows:
+        return Chart(key, title, title, note=f"Not defined: {reasons or 'there is no score'}.")
+    note = (
+        "Bars are 95 % intervals clustered by document. Below 0.5 the increment before a boundary "
+        "is the smaller one."
+    )
+    if len(rows) < len(own):
+        missing = f"{len(own) - len(rows)} of {len(own)} rows"
+        note += f" Not defined in {missing}: {reasons or 'no reason given'}."
+    described = "; ".join(f"{row_name(row)} {row['value']:.3f}" for row in rows)
+    return Chart(
+        key,
+        title,
+        f"{title}. {described}. Chance is 0.5.",
+        variants(lambda mode, size: _auc_figure(rows, ceilings, mode, size)),
+        note=note,
+    )
+
+
+def byte_class_chart(table: pd.DataFrame, *, key: str = "byte-classes") -> Chart:
+    """The mean of every byte class with its interval, one panel per layer.
+
+    Panels have axes of their own that begin at 0, so that within a layer lengths compare, and
+    between layers the numbers do. Heads of one layer are dots in the same panel.
+
+    Args:
+        table: Rows of a byte-class analysis, of one checkpoint, signal and method.
+        key: The chart's name on its page.
+    """
+    means = [row for row in rows_of(table) if row["statistic"] == "mean"]
+    rows = [row for row in means if row["value"] is not None]
+    signal = str(rows[0]["signal"] or "increment") if rows else "increment"
+    title = f"Mean {signal} by byte class"
+    if not rows:
+        return Chart(key, title, title, note="Not defined: no byte of the text has a value.")
+    layers = list(dict.fromkeys(layer_name(row) for row in rows))
+    n_heads = len({row["head"] for row in rows} - {None})
+    note = "Bars begin at 0; every panel has its own scale."
+    if signal == "increment":
+        note += " The dotted line is 1, the step of plain RoPE."
+    if n_heads:
+        note = f"Dots are the {n_heads} heads; every panel has its own scale."
+    elif any(row["low"] is not None for row in rows):
+        note += " Thin lines are 95 % intervals clustered by document."
+    return Chart(
+        key,
+        title,
+        f"{title}, one panel for each of {', '.join(layers)}; the table has the numbers.",
+        variants(lambda mode, size: _byte_class_figure(rows, layers, mode, size)),
+        note=note,
+    )
+
+
+def _auc_figure(rows: list[Row], ceilings: list[Row], mode: str, size: str) -> go.Figure:
+    colors = theme.PAPER[mode]
+    n_lines = 1 + len(ceilings)
+    is_wide = size == "wide"
+    drawn = figure(
+        mode,
+        340 if is_wide else 330 + 18 * n_lines,
+        margin={
+            "l": 48,
+            "r": 190 if is_wide else 12,
+            "t": 12,
+            "b": 34 if is_wide else 40 + 18 * n_lines,
+        },
+        xaxis=axis(
+            mode,
+            type="category",
+            categoryarray=list(dict.fromkeys(layer_name(row) for row in rows)),
+            showgrid=False,
+        ),
+        yaxis=axis(mode, range=_auc_range(rows + ceilings), tickformat=".2f", nticks=7),
+    )
+    has_heads = any(row["head"] is not None for row in rows)
+    drawn.add_scatter(
+        x=[layer_name(row) for row in rows],
+        y=[row["value"] for row in rows],
+        mode="markers" if has_heads else "markers+lines",
+        line={"color": colors["hair"], "width": 1.5},
+        marker={
+            "color": colors["accent"],
+            "size": 7 if has_heads else 10,
+            "opacity": 0.7 if has_heads else 1.0,
+        },
+        error_y=None if has_heads else interval(rows, colors["accent"], width=5),
+        customdata=[interval_text(row) for row in rows],
+        hovertext=[plotly_text(row_name(row)) for row in rows],
+        hovertemplate="%{hovertext}: %{y:.3f}%{customdata}<extra></extra>",
+    )
+    _add_lines(drawn, rows, ceilings, mode, is_wide=is_wide)
+    return drawn
+
+
+def _add_lines(
+    drawn: go.Figure, rows: list[Row], ceilings: list[Row], mode: str, *, is_wide: bool
+) -> None:
+    """Chance and ceilings, named beside the plot or, where it is narrow, below it."""
+    colors = theme.PAPER[mode]
+    low, high = _auc_range(rows + ceilings)
+    lines = [("chance 0.5", 0.5, "solid")]
+    lines += [
+        (f"lead byte, {row['group']} {row['value']:.3f}", row["value"], "dot") for row in ceilings
+    ]
+    label_ys = _spread([value for _, value, _ in lines], 0.055 * (high - low))
+    for index, ((label, value, dash), label_y) in enumerate(zip(lines, label_ys, strict=True)):
+        drawn.add_shape(
+            type="line",
+            xref="paper",
+            x0=0,
+            x1=1,
+            y0=value,
+            y1=value,
+            layer="below",
+            line={"color": colors["muted"], "width": 1.25, "dash": dash},
+        )
+        if is_wide:
+            place: dict[str, Any] = {"x": 1, "xshift": 8, "y": label_y, "yanchor": "middle"}
+        else:
+            label = f"{'—' if dash == 'solid' else '┄'} {label}"
+            place = {"x": 0, "y": 0, "yref": "paper", "yanchor": "top", "yshift": -32 - 18 * index}
+        drawn.add_annotation(
+            text=plotly_text(label),
+            xref="paper",
+            xanchor="left",
+            showarrow=False,
+            font={"color": colors["soft"], "size": 12},
+            **place,
+        )
+
+
+def _auc_range(rows: list[Row]) -> list[float]:
+    """From below the lowest to above the highest of all values, intervals and chance."""
+    numbers = [row[name] for row in rows for name in ("value", "low", "high")]
+    values = [0.5, *(float(number) for number in numbers if number is not None)]
+    low, high = min(values), max(values)
+    margin = max(0.02, 0.08 * (high - low))
+    return [max(-0.02, low - margin), min(1.02, high + margin)]
+
+
+def _spread(values: Sequence[float], apart: float) -> list[float]:
+    """``values`` moved up as little as keeps neighbours ``apart``, in their own order."""
+    placed = [0.0] * len(values)
+    last = float("-inf")
+    for index in sorted(range(len(values)), key=lambda i: values[i]):
+        last = max(values[index], last + apart)
+        placed[index] = last
+    return placed
+
+
+def _byte_class_figure(rows: list[Row], layers: Sequence[str], mode: str, size: str) -> go.Figure:
+    """Panels in a grid of at most six columns, of two where it is narrow."""
+    is_wide = size == "wide"
+    groups = _ordered_groups(rows)
+    n_grid_rows = -(-len(layers) // (6 if is_wide else 2))
+    n_columns = -(-len(layers) // n_grid_rows)
+    panel_px, gap_px = (20 if is_wide else 18) * len(groups), 62
+    height = n_grid_rows * (panel_px + gap_px) + 8
+    font = {"family": theme.SANS, "size": 13 if is_wide else 11, "color": theme.PAPER[mode]["soft"]}
+    margin = {"l": 178 if is_wide else 142, "r": 10, "t": 34, "b": 36}
+    drawn = figure(mode, height, margin=margin, bargap=0.35, font=font)
+    plot_px = height - margin["t"] - margin["b"]
+    gap = 0.035 if is_wide else 0.07
+    column_width = (1 - gap * (n_columns - 1)) / n_columns
+    for index, layer in enumerate(layers):
+        column, grid_row = index % n_columns, index // n_columns
+        left = column * (column_width + gap)
+        top = 1 - grid_row * (panel_px + gap_px) / plot_px
+        domains = ([left, left + column_width], [max(0.0, top - panel_px / plot_px), top])
+        panel = [row for row in rows if layer_name(row) == layer]
+        suffix = "" if index == 0 else str(index + 1)
+        _add_axes(drawn, panel, groups, suffix, mode, domains, has_labels=column == 0)
+        _add_means(drawn, panel, suffix, mode)
+        drawn.add_annotation(
+            text=plotly_text(layer),
+            xref="paper",
+            yref="paper",
+            x=left,
+            y=top,
+            xanchor="left",
+            yanchor="bottom",
+            yshift=6,
+            showarrow=False,
+            font={"size": 13, "color": theme.PAPER[mode]["ink"]},
+        )
+    return drawn
+
+
+def _add_axes(
+    drawn: go.Figure,
+    panel: list[Row],
+    groups: list[str],
+    suffix: str,
+    mode: str,
+    domains: tuple[list[float], list[float]],
+    *,
+    has_labels: bool,
+) -> None:
+    numbers = [row[name] for row in panel for name in ("value", "low", "high")]
+    values = [0.0, *(float(number) for number in numbers if number is not None)]
+    low, high = 1.06 * min(values), 1.06 * max(values)
+    x_axis = axis(
+        mode,
+        domain=domains[0],
+        anchor=f"y{suffix}",
+        nticks=4,
+        range=[low, high if high > low else low + 1.0],
+        tickfont={"size": 11},
+    )
+    y_axis = axis(
+        mode,
+        domain=domains[1],
+        anchor=f"x{suffix}",
+        type="category",
+        categoryorder="array",
+        categoryarray=groups,
+        range=[len(groups) - 0.5, -0.5],
+        showgrid=False,
+        showticklabels=has_labels,
+        tickvals=groups,
+        ticktext=[plotly_text(group) for group in groups],
+    )
+    drawn.update_layout({f"xaxis{suffix}": x_axis, f"yaxis{suffix}": y_axis})
+    if high >= 1.0 and panel[0]["signal"] in (None, "increment"):
+        drawn.add_shape(
+            type="line",
+            xref=f"x{suffix}",
+            yref=f"y{suffix} domain",
+            x0=1,
+            x1=1,
+            y0=0,
+            y1=1,
+            line={"color": theme.PAPER[mode]["muted"], "width": 1, "dash": "dot"},
+        )
+
+
+def _add_means(drawn: go.Figure, panel: list[Row], suffix: str, mode: str) -> None:
+    """Bars with their intervals, or a dot for every head."""
+    groups = [str(row["group"]) for row in panel]
+    counts = ["" if row["n"] is None else f", n = {row['n']:,}" for row in panel]
+    shades = [_shade(group, mode) for group in groups]
+    shared: dict[str, Any] = {
+        "x": [row["value"] for row in panel],
+        "y": groups,
+        "customdata": [
+            f"{interval_text(row)}{count}" for row, count in zip(panel, counts, strict=True)
+        ],
+        "hovertext": [plotly_text(f"{row_name(row)}, {row['group']}") for row in panel],
+        "hovertemplate": "%{hovertext}: %{x:.4g}%{customdata}<extra></extra>",
+        "xaxis": f"x{suffix}",
+        "yaxis": f"y{suffix}",
+    }
+    if any(row["head"] is not None for row in panel):
+        marker = {"color": shades, "size": 7, "opacity": 0.6}
+        drawn.add_scatter(mode="markers", marker=marker, **shared)
+    else:
+        bars = interval(panel, theme.PAPER[mode]["ink"], width=3)
+        drawn.add_bar(orientation="h", marker={"color": shades}, error_x=bars, **shared)
+
+
+def _ordered_groups(rows: list[Row]) -> list[str]:
+    """The classes of the table, as the text floor orders them; others after them."""
+    order: dict[str, float] = {name: i for i, name in enumerate(text.BYTE_CLASSES)}
+    order["lowercase"] = order["lowercase, word-internal"] + 0.5
+    order["continuation"] = order["continuation after E4-E9"] - 0.5
+    present = dict.fromkeys(str(row["group"]) for row in rows)
+    return sorted(present, key=lambda name: order.get(name, len(order)))
+
+
+def _shade(group: str, mode: str) -> str:
+    alike = {"lowercase": "lowercase, word-internal", "continuation": "continuation after E4-E9"}
+    name = alike.get(group, group)
+    return (
+        theme.class_color(name, mode) if name in theme.CLASS_COLORS else theme.PAPER[mode]["muted"]
+    )

@@ -1,0 +1,277 @@
+"""One self-contained HTML page: a head, sections, tables; opens from disk, asks nobody anything."""
+
+import base64
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any
+
+import pandas as pd
+
+from interp import tables
+from interp.reports import theme
+from interp.reports.chart import Chart, rows_of
+from interp.reports.markup import Html, anchor, escape, isolated, joined
+
+UNDEFINED = "—"
+"""What a table shows where a value is not defined; the row's note says why."""
+
+_SPREAD = ("mean", "sd", "min", "max")
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading and what stands under it.
+
+    Args:
+        title: The heading, as text.
+        parts: `Html` stands as it is, a `Chart` is drawn, any other string is a paragraph.
+    """
+
+    title: str
+    parts: Sequence[Html | Chart | str]
+
+
+def page(
+    title: str,
+    *,
+    lead: Sequence[str] = (),
+    facts: Sequence[tuple[str, str]] = (),
+    warnings: Sequence[str] = (),
+    sections: Sequence[Section] = (),
+    footer: str = "",
+) -> str:
+    """A whole HTML document that works from disk, without a network.
+
+    Its content security policy allows the scripts below by their hashes and nothing else: no
+    request goes anywhere, and no markup that came in with a text could run.
+
+    Args:
+        title: The page's name.
+        lead: Paragraphs that say what was measured on what.
+        facts: Names and values: checkpoint, text, counts, versions.
+        warnings: What a reader must know first, such as inputs that were empty.
+        sections: The body, in order.
+        footer: The last line.
+
+    Returns:
+        The document; encode it as UTF-8.
+
+    Raises:
+        InterpError: The installation lacks the script that draws charts.
+    """
+    has_charts = any(
+        isinstance(part, Chart) and part.figures for section in sections for part in section.parts
+    )
+    scripts = [theme.asset("page.js"), theme.asset("positions.js")]
+    if has_charts:
+        scripts += [theme.asset("plotly-basic.min.js"), theme.asset("charts.js")]
+    anchors = _unique([anchor(section.title) for section in sections])
+    body = joined(_section(section, name) for section, name in zip(sections, anchors, strict=True))
+    return "\n".join(
+        [
+            "<!DOCTYPE html>",
+            '<html lang="en">',
+            "<head>",
+            '<meta charset="utf-8">',
+            f'<meta http-equiv="Content-Security-Policy" content="{_policy(scripts)}">',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            '<meta name="color-scheme" content="light dark">',
+            '<meta name="referrer" content="no-referrer">',
+            '<link rel="icon" href="data:,">',
+            f"<title>{escape(title)}</title>",
+            f"<style>{theme.style_sheet()}</style>",
+            "</head>",
+            '<body class="interp">',
+            '<div class="page">',
+            _head(title, lead, facts, warnings, sections, anchors),
+            f"<main>{body}</main>",
+            f"<footer><p>{escape(footer)}</p></footer>" if footer else "",
+            "</div>",
+            *(f"<script>{script}</script>" for script in scripts),
+            "</body>",
+            "</html>",
+            "",
+        ]
+    )
+
+
+def paragraph(words: str) -> Html:
+    """``words`` as a paragraph."""
+    return Html(f"<p>{escape(words)}</p>")
+
+
+def table(frame: pd.DataFrame, *, caption: str, file_name: str, is_open: bool = False) -> Html:
+    """An analysis table to read and to download.
+
+    What is the same in every row is said once above the table; mean, standard deviation,
+    minimum and maximum of one group share a row. The download is the table as it is.
+
+    Args:
+        frame: The analysis table.
+        caption: What it is, in a few words.
+        file_name: The name of the download, ending in ``.csv``.
+        is_open: Unfolded from the start.
+    """
+    csv = base64.b64encode(tables.to_csv(frame).encode("utf-8")).decode("ascii")
+    constant, rows = _for_reading(frame)
+    said_once = " · ".join(f"{_column_title(name)} {value}" for name, value in constant.items())
+    numeric = {name for name in rows.columns if pd.api.types.is_numeric_dtype(rows[name])}
+    head = joined(
+        Html(f'<th scope="col"{_cell_class(name, numeric)}>{escape(_column_title(name))}</th>')
+        for name in rows.columns
+    )
+    body = joined(
+        Html(
+            "<tr>"
+            + joined(
+                Html(f"<td{_cell_class(name, numeric)}>{_cell(name, value)}</td>")
+                for name, value in zip(rows.columns, values, strict=True)
+            )
+            + "</tr>"
+        )
+        for values in rows.itertuples(index=False)
+    )
+    return Html(
+        f'<details class="table"{" open" if is_open else ""}>'
+        f"<summary>{escape(caption)}, {len(rows):,} row{'s' if len(rows) != 1 else ''}</summary>"
+        + (f'<p class="constant">{escape(said_once)}</p>' if said_once else "")
+        + f'<div class="scroll" tabindex="0" role="region" aria-label="{escape(caption)}">'
+        f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+        f'<a class="download" download="{escape(file_name)}" '
+        f'href="data:text/csv;charset=utf-8;base64,{csv}">Download {escape(file_name)}</a>'
+        "</details>"
+    )
+
+
+def _head(
+    title: str,
+    lead: Sequence[str],
+    facts: Sequence[tuple[str, str]],
+    warnings: Sequence[str],
+    sections: Sequence[Section],
+    anchors: Sequence[str],
+) -> Html:
+    paragraphs = joined(Html(f'<p class="lead">{escape(words)}</p>') for words in lead)
+    terms = joined(
+        Html(f"<dt>{escape(name)}</dt><dd>{isolated(value)}</dd>") for name, value in facts
+    )
+    items = joined(Html(f"<li>{isolated(warning)}</li>") for warning in warnings)
+    links = joined(
+        Html(f'<a href="#{name}">{escape(section.title)}</a>')
+        for section, name in zip(sections, anchors, strict=True)
+    )
+    return joined(
+        [
+            Html(f"<header><h1>{isolated(title)}</h1>"),
+            Html('<button type="button" class="mode" hidden></button>'),
+            paragraphs,
+            Html(f'<dl class="facts">{terms}</dl>') if terms else "",
+            Html(f'<aside class="warnings" role="note"><ul>{items}</ul></aside>') if items else "",
+            Html(f'<nav class="contents" aria-label="Sections">{links}</nav>')
+            if len(sections) > 1
+            else "",
+            Html("</header>"),
+        ]
+    )
+
+
+def _section(section: Section, name: str) -> Html:
+    parts = joined(_part(part) for part in section.parts)
+    title = isolated(section.title)
+    return Html(f'<section id="{name}"><h2><a href="#{name}">{title}</a></h2>{parts}</section>')
+
+
+def _part(part: Html | Chart | str) -> Html:
+    if isinstance(part, Chart):
+        return part.to_html()
+    return part if isinstance(part, Html) else paragraph(part)
+
+
+def _policy(scripts: Sequence[str]) -> str:
+    digests = (hashlib.sha256(script.encode("utf-8")).digest() for script in scripts)
+    allowed = " ".join(f"'sha256-{base64.b64encode(d).decode('ascii')}'" for d in digests)
+    return (
+        f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; "
+        "img-src data: blob:; base-uri 'none'; form-action 'none'"
+    )
+
+
+def _unique(names: Sequence[str]) -> list[str]:
+    taken: list[str] = []
+    for name in names:
+        candidate, n = name, 1
+        while candidate in taken:
+            n += 1
+            candidate = f"{name}-{n}"
+        taken.append(candidate)
+    return taken
+
+
+def _for_reading(frame: pd.DataFrame) -> tuple[dict[str, str], pd.DataFrame]:
+    """What holds for all rows, and the rows with the columns that tell them apart."""
+    rows = _spread_statistics(frame).dropna(axis=1, how="all")
+    if "value" in frame.columns and "value" not in rows.columns and "mean" not in rows.columns:
+        rows = rows.assign(value=frame["value"].to_numpy())
+    constant = {}
+    for name, column in rows.items():
+        values = column.tolist()
+        is_float = pd.api.types.is_float_dtype(column)
+        if len(values) > 1 and not is_float and not column.hasnans and len(set(values)) == 1:
+            constant[str(name)] = _in_words(str(name), values[0])
+    return constant, rows.drop(columns=list(constant))
+
+
+def _spread_statistics(frame: pd.DataFrame) -> pd.DataFrame:
+    """One row per group with its mean, sd, min and max beside one another, where it has them."""
+    rows = rows_of(frame)
+    statistics = {row["statistic"] for row in rows}
+    if not {"mean", "sd"} <= statistics <= set(_SPREAD):
+        return frame
+    keys = ("checkpoint", "signal", "layer", "head", "group", "reference", "scored_at", "method")
+    groups: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for row in rows:
+        group = groups.setdefault(tuple(row[key] for key in keys), {})
+        if row["statistic"] == "mean":
+            group |= row
+        group[row["statistic"]] = row["value"]
+    kinds = tables.COLUMNS | dict.fromkeys(_SPREAD, "Float64")
+    order = [*keys[:-1], "n", "n_documents", "mean", "low", "high", *_SPREAD[1:], "method", "note"]
+    return pd.DataFrame(
+        {
+            name: pd.array([group.get(name, pd.NA) for group in groups.values()], dtype=kinds[name])
+            for name in order
+        }
+    )
+
+
+def _column_title(name: str) -> str:
+    titles = {"n_documents": "documents", "low": "95 % low", "high": "95 % high"}
+    return titles.get(name, name.replace("_", " "))
+
+
+def _cell_class(name: str, numeric: set[str]) -> str:
+    if name in numeric and name not in ("layer", "head"):
+        return ' class="number"'
+    return ' class="note"' if name == "note" else ""
+
+
+def _cell(name: str, value: Any) -> Html:
+    if pd.isna(value):
+        return (
+            Html(f'<span class="undefined" title="not defined">{UNDEFINED}</span>')
+            if name in ("value", "mean")
+            else Html("")
+        )
+    return isolated(_in_words(name, value))
+
+
+def _in_words(name: str, value: Any) -> str:
+    if name in ("layer", "head"):
+        return f"{'L' if name == 'layer' else 'H'}{value}"
+    if isinstance(value, Integral):
+        return f"{value:,}"
+    if isinstance(value, float):
+        return f"{value:,.0f}" if value.is_integer() and abs(value) > 1 else f"{value:.3f}"
+    return str(value)

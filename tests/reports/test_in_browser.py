@@ -1,0 +1,295 @@
+"""The page as a reader meets it, in headless Chromium; skipped where there is none."""
+
+import shutil
+
+import numpy as np
+import pytest
+
+from interp.reports.character_positions import PositionTrace
+from interp.reports.charts import auc_chart, byte_class_chart
+from interp.reports.page import Section, page, table
+from interp.reports.position_plot import position_plot
+from interp.tables import analysis_table
+from interp.text import BYTE_CLASSES
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+pytestmark = pytest.mark.skipif(
+    CHROMIUM is None, reason="no Chromium on the PATH: apt-get install chromium fonts-noto-cjk"
+)
+
+ENGLISH = b"Marie Curie, a Polish-born physicist, won two Nobel Prizes."
+CHINESE = "人工智能是计算机科学的一个分支。".encode()
+MARKUP = (
+    "He wrote <b>bold</b> & <img src=x onerror=alert(1)> </script><script>alert(2)</script> "
+    '$\\href{javascript:alert(3)}{x}$ "quotes"'
+)
+MIXED = (
+    (MARKUP + " 👨‍👩‍👧‍👦 e\u0301  two\tspaces\n").encode()
+    + b"\xff\xe4\x00 "
+    + "\u202e中文".encode()
+)
+
+
+@pytest.fixture(scope="module")
+def browser():
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory):
+    sections = [
+        Section("English", [position_plot(trace_of("English", ENGLISH, "en"))]),
+        Section("Chinese", [position_plot(trace_of("Chinese", CHINESE, "zh-Hans"))]),
+        Section(MARKUP, [MARKUP, position_plot(trace_of(MARKUP, MIXED, ""))]),
+        Section("Charts", [auc_chart(auc_table()), byte_class_chart(class_table())]),
+        Section("Table", [table(class_table(), caption=MARKUP, file_name="c.csv", is_open=True)]),
+    ]
+    path = tmp_path_factory.mktemp("page") / "page.html"
+    text = page(MARKUP, lead=[MARKUP], facts=[("Text", MARKUP)], sections=sections)
+    path.write_text(text, encoding="utf-8")
+    return path.as_uri()
+
+
+@pytest.fixture
+def opened(browser, address):
+    """The page at desktop width; fails its test on any error, request or dialog."""
+    complaints = []
+    tab = browser.new_page(viewport={"width": 1280, "height": 900})
+    tab.on("console", lambda message: complaints.append(message.text))
+    tab.on("pageerror", lambda error: complaints.append(str(error)))
+    tab.on("dialog", lambda dialog: (complaints.append("dialog"), dialog.dismiss()))
+    tab.on(
+        "request",
+        lambda request: (
+            None
+            if request.url == address or request.url.startswith(("data:", "blob:"))
+            else complaints.append(request.url)
+        ),
+    )
+    tab.goto(address)
+    tab.wait_for_selector("#chart-byte-classes .main-svg")
+    yield tab
+    assert complaints == []
+    tab.close()
+
+
+def trace_of(title: str, content: bytes, language: str) -> PositionTrace:
+    generator = np.random.default_rng(1)
+    increments = generator.gamma(8.0, 0.125, size=(3, len(content) + 1)).astype(np.float32)
+    increments *= np.array([[1.0], [0.7], [2.0]], dtype=np.float32)
+    return PositionTrace(title, content, increments, ("L0", "L1", "L2"), language)
+
+
+def auc_table():
+    common = {"statistic": "roc_auc", "signal": "increment"}
+    rows = [
+        common | {"layer": layer, "value": 0.5 + layer / 20, "low": 0.45, "high": 0.7}
+        for layer in range(3)
+    ]
+    return analysis_table(rows)
+
+
+def class_table():
+    return analysis_table(
+        {"statistic": "mean", "signal": "increment", "layer": layer, "group": name, "value": 1.5}
+        for layer in range(6)
+        for name in BYTE_CLASSES
+    )
+
+
+def glyph_centres(tab, section: str, plot: str) -> list[tuple[int, str, float, float]]:
+    """Line, glyph, x as a share of the plot's width, and y of everything that is drawn."""
+    return tab.evaluate(
+        """([section, plot]) => {
+          const found = [];
+          const lines = document.querySelectorAll(`#${section} .plot.${plot} .line`);
+          lines.forEach((line, index) => {
+            const box = line.firstElementChild.getBoundingClientRect();
+            for (const text of line.querySelectorAll("text:not(.row)")) {
+              for (let i = 0; i < text.getNumberOfChars(); i++) {
+                const extent = text.getExtentOfChar(i);
+                const x = (extent.x + extent.width / 2) / box.width;
+                found.push([index, [...text.textContent][i], x, extent.y]);
+              }
+            }
+          });
+          return found;
+        }""",
+        [section, plot],
+    )
+
+
+@pytest.mark.parametrize(("section", "content"), [("english", ENGLISH), ("chinese", CHINESE)])
+def test_glyphs_stand_where_the_numbers_say(opened, section, content):
+    trace = trace_of("", content, "")
+    drawn = sorted(glyph_centres(opened, section, "wide.mean"), key=lambda glyph: glyph[3])
+    positions = trace.character_positions
+    n = len(trace.characters)
+    assert len(drawn) == 3 * n
+    centres = np.sort([x for _, _, x, _ in drawn])
+    # one share of the width for all rows: where the last character of each of them stands
+    expected = np.sort(positions / positions[:, -1:], axis=None) * centres.max()
+    assert centres == pytest.approx(expected, abs=0.002)
+
+
+def test_one_scale_for_all_rows_keeps_their_proportions(opened):
+    trace = trace_of("", CHINESE, "")
+    plots = opened.locator("#chinese .plot")
+    opened.locator("#chinese").get_by_label("same for all rows").check()
+    shown = [plots.nth(i).get_attribute("class") for i in range(6) if plots.nth(i).is_visible()]
+    assert shown == ["plot wide same"]
+    full_stops = [x for _, c, x, _ in glyph_centres(opened, "chinese", "wide.same") if c == "。"]
+    expected = trace.character_positions[:, -1]
+    assert np.sort(full_stops) / max(full_stops) == pytest.approx(
+        np.sort(expected) / expected.max(), abs=0.004
+    )
+
+
+def test_glyphs_of_a_row_do_not_overlap(opened):
+    for section in ("english", "chinese"):
+        overlaps = opened.evaluate(
+            """(section) => {
+              const boxes = [];
+              for (const text of document.querySelectorAll(
+                `#${section} .plot.wide.mean text:not(.row, .bar text)`)) {
+                const em = parseFloat(getComputedStyle(text).fontSize);
+                for (let i = 0; i < text.getNumberOfChars(); i++) {
+                  const box = text.getExtentOfChar(i);
+                  boxes.push([box.x, box.x + box.width, box.y, em]);
+                }
+              }
+              const isHidden = ([left, right, y, em], [l, r, v]) =>
+                Math.abs(v - y) < 2 && Math.min(r, right) - Math.max(l, left) > 0.08 * em;
+              return boxes.filter((one, i) =>
+                boxes.slice(i + 1).some((other) => isHidden(one, other))).length;
+            }""",
+            section,
+        )
+        assert overlaps == 0
+
+
+def test_legend_shows_one_class_alone_and_all_again(opened):
+    figure = opened.locator("#english figure")
+    space = figure.get_by_role("button", name="space")
+    opacity = """(name) => getComputedStyle(document.querySelector(
+        `#english .plot.wide.mean text.${name}`)).opacity"""
+    assert space.get_attribute("aria-pressed") == "false"
+    space.focus()
+    opened.keyboard.press("Enter")
+    assert space.get_attribute("aria-pressed") == "true"
+    assert float(opened.evaluate(opacity, f"c{BYTE_CLASSES.index('space')}")) == 1
+    assert float(opened.evaluate(opacity, f"c{BYTE_CLASSES.index('uppercase')}")) < 0.2
+    figure.get_by_role("button", name="show all").click()
+    assert float(opened.evaluate(opacity, f"c{BYTE_CLASSES.index('uppercase')}")) == 1
+    assert space.get_attribute("aria-pressed") == "false"
+
+
+def test_pointing_at_a_character_shows_its_bytes(opened):
+    trace = trace_of("", CHINESE, "")
+    figure = opened.locator("#chinese figure")
+    figure.scroll_into_view_if_needed()
+    line = figure.locator(".plot.wide.mean .line > svg").bounding_box()
+    x = next(x for _, c, x, _ in glyph_centres(opened, "chinese", "wide.mean") if c == "人")
+    opened.mouse.move(line["x"] + x * line["width"], line["y"] + 16)
+    reading = figure.locator(".reading").inner_text()
+    assert "人" in reading
+    assert "CJK" in reading
+    rows = trace.byte_positions[0, 1:4], trace.increments[0, 1:4], ("E4", "BA", "BA")
+    for position, increment, pair in zip(*rows, strict=True):
+        assert pair in reading
+        assert f"{increment:.4g}" in reading
+        assert f"{position:.4g}" in reading
+    opened.mouse.move(5, 5)
+    assert figure.locator(".reading").is_hidden()
+
+
+def test_arrow_keys_read_character_after_character(opened):
+    trace = trace_of("", ENGLISH, "")
+    figure = opened.locator("#english figure")
+    figure.locator(".plots").focus()
+    opened.keyboard.press("Home")
+    for key in ("ArrowRight", "ArrowRight", "ArrowDown"):
+        opened.keyboard.press(key)
+    spoken = figure.locator(".spoken").text_content()
+    assert spoken.startswith("r, lowercase, word-internal, L1: ")
+    assert f"position {trace.character_positions[1, 2]:.4g}" in spoken
+    assert figure.locator(".reading").is_visible()
+    opened.keyboard.press("Escape")
+    assert figure.locator(".reading").is_hidden()
+
+
+def test_numbers_open_as_a_table_with_a_download(opened):
+    details = opened.locator("#chinese details.numbers")
+    details.locator("summary").click()
+    details.locator("tbody tr").first.wait_for()
+    assert details.locator("tbody tr").count() == 16
+    with opened.expect_download() as download:
+        details.get_by_role("button", name="Download").click()
+    lines = download.value.path().read_text("utf-8").splitlines()
+    assert len(lines) == 1 + len(CHINESE)
+    assert lines[0].startswith('"character","shown","offset","byte","class","L0 increment"')
+
+
+def test_markup_in_a_text_is_shown_as_typed_and_does_nothing(opened):
+    assert opened.locator("img").count() == 0
+    assert opened.locator("main b, h1 b, mjx-container").count() == 0
+    assert opened.title() == MARKUP
+    assert opened.locator("h1").inner_text() == MARKUP
+    assert MARKUP in opened.locator("main").inner_text()
+
+
+def test_every_byte_of_a_mixed_text_can_be_read(opened):
+    section = opened.locator("section").nth(2)
+    section.locator("details.numbers summary").click()
+    table_text = section.locator("details.numbers tbody").inner_text()
+    for shown in ("<FF>", "<E4>", "␀", "<U+202E>", "👨‍👩‍👧‍👦"):
+        assert shown in table_text
+    assert section.locator(".plot.wide.mean .cell").count() >= 3 * 4
+
+
+def test_charts_are_drawn_without_upload_button_and_follow_the_colours(opened):
+    chart = opened.locator("#chart-auc")
+    assert chart.locator(".main-svg").count() > 0
+    assert opened.locator("[data-title*='loud'], [data-title*='Chart Studio']").count() == 0
+    color = """() => document.querySelector("#chart-auc .point").style.fill"""
+    light = opened.evaluate(color)
+    opened.get_by_role("button", name="Switch to dark colours").click()
+    assert opened.evaluate(color) != light
+    assert opened.evaluate("getComputedStyle(document.body).colorScheme") == "dark"
+
+
+@pytest.mark.parametrize("width", [320, 360, 390, 768])
+def test_narrow_screens_scroll_down_only(opened, width):
+    opened.set_viewport_size({"width": width, "height": 740})
+    opened.wait_for_timeout(150)
+    assert opened.evaluate("document.documentElement.scrollWidth") <= width
+    right = """() => Math.max(...[...document.querySelectorAll(".plot:not(.bar) .line text")]
+        .map((text) => text.getBoundingClientRect().right))"""
+    assert opened.evaluate(right) <= width
+    sizes = """() => [...document.querySelectorAll("#english .plot")]
+        .filter((plot) => plot.getClientRects().length).map((plot) => plot.style.fontSize)"""
+    (font,) = opened.evaluate(sizes)
+    assert float(font.removesuffix("px")) >= 15
+
+
+def test_dark_system_gives_a_dark_page(browser, address):
+    tab = browser.new_page(color_scheme="dark")
+    tab.goto(address)
+    assert tab.evaluate("getComputedStyle(document.body).colorScheme") == "dark"
+    tab.close()
+
+
+def test_plot_is_there_without_scripts(browser, address):
+    context = browser.new_context(java_script_enabled=False)
+    tab = context.new_page()
+    tab.goto(address)
+    assert tab.locator("#chinese .plot.wide.mean .line text").first.is_visible()
+    assert tab.locator("#chinese .plot.wide.same").is_hidden()
+    tab.locator("#chinese").get_by_label("same for all rows").check()
+    assert tab.locator("#chinese .plot.wide.same").is_visible()
+    context.close()
