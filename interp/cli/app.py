@@ -1,0 +1,137 @@
+"""The program ``interp``: its commands, and the one place where errors become lines."""
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import typer
+
+import interp
+from interp.cli.byte_classes import byte_classes
+from interp.cli.demo import demo
+from interp.cli.extract import extract
+from interp.cli.inspect import inspect
+from interp.cli.output import INTERRUPTED, one_line, use_any_encoding
+from interp.cli.report import report
+from interp.cli.train import train
+from interp.cli.word_boundary_auc import word_boundary_auc
+from interp.errors import InterpError, reason
+
+app = typer.Typer(
+    name="interp",
+    help="How far apart does a language model think its tokens are?\n\n"
+    "Train, read, test and draw models whose rotary positions advance by a learned increment.",
+    epilog="Start with: interp demo",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 96},
+)
+
+
+def _print_version(is_asked: bool) -> None:
+    if is_asked:
+        typer.echo(f"interp {interp.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _interp(
+    _version: Annotated[
+        bool,
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version."),
+    ] = False,
+) -> None:
+    pass
+
+
+def _add(name: str, command: Any, summary: str, example: str) -> None:
+    app.command(name, short_help=summary, epilog=f"Example: {example}")(command)
+
+
+_add("demo", demo, "The main job on the embedded text and model.", "interp demo")
+_add(
+    "report",
+    report,
+    "A page about a text.",
+    'interp report --text "Marie Curie, a physicist." --out page.html',
+)
+_add("byte-classes", byte_classes, "Increments by class of byte.", "interp byte-classes book.txt")
+_add(
+    "word-boundary-auc",
+    word_boundary_auc,
+    "Do increments know where words end?",
+    "interp word-boundary-auc --lang zh novel.txt",
+)
+_add(
+    "extract",
+    extract,
+    "Keep the increments of a text as Parquet.",
+    "interp extract book.txt --out book-increments",
+)
+_add("inspect", inspect, "What a checkpoint is.", "interp inspect checkpoints/en-zh-per-layer")
+_add(
+    "train",
+    train,
+    "Train a model from a recipe.",
+    "interp train two-cores --out my-model --set optimization.steps=2000",
+)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line and exit with its status.
+
+    0 is success, 1 something that could not be done, 2 a command that was not understood, 130
+    an interruption.
+
+    Args:
+        arguments: Instead of those of the process.
+    """
+    use_any_encoding()
+    try:
+        status = _run(arguments)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # whoever reads has read enough; nothing more can be said, not even at exit
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        status = 1
+    sys.exit(status)
+
+
+def _run(arguments: Sequence[str] | None) -> int:
+    """The exit status of the command; its errors are said on standard error."""
+    try:
+        status = app(args=arguments, prog_name="interp", standalone_mode=False)
+    except InterpError as error:
+        _say(str(error), error.hint)
+        return error.exit_status
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        name = f"{error.filename}: " if error.filename else ""
+        _say(f"{name}{reason(error)}")
+        return 1
+    except KeyboardInterrupt:
+        status = INTERRUPTED
+    except Exception as error:
+        if not hasattr(error, "format_message"):  # typer's own, under any of its versions
+            if type(error).__name__ != "Abort":
+                raise
+            status = INTERRUPTED
+        elif type(error).__name__ == "NoArgsIsHelpError":
+            error.show()  # type: ignore[attr-defined]
+            return 2
+        else:
+            context = getattr(error, "ctx", None)
+            path = context.command_path if context is not None else "interp"
+            _say(error.format_message(), f"Try: {path} --help")  # type: ignore[attr-defined]
+            return 2
+    if status == INTERRUPTED:
+        _say("interrupted")
+    return status if isinstance(status, int) else 0
+
+
+def _say(message: str, hint: str | None = None) -> None:
+    lines = [f"interp: {message}", *([hint] if hint else [])]
+    sys.stderr.writelines(f"{one_line(line)}\n" for line in lines)

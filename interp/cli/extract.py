@@ -1,0 +1,126 @@
+"""``interp extract``: signals of a text, into a folder."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from interp.cli.options import (
+    CheckpointOption,
+    CorpusOption,
+    CsvOption,
+    FilesArgument,
+    JsonOption,
+    LimitOption,
+    QuietOption,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from interp.extraction.increment_table import IncrementTable
+
+
+def extract(
+    out: Annotated[
+        str,
+        typer.Option(
+            "--out",
+            metavar="DIR",
+            help="The folder to keep the signals in. The same extraction goes on where it "
+            "stopped; a folder with anything else is refused.",
+        ),
+    ],
+    files: FilesArgument = None,
+    ckpt: CheckpointOption = None,
+    corpus: CorpusOption = None,
+    limit: LimitOption = None,
+    signal: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--signal",
+            metavar="NAME",
+            help="increment, increment_pre or surprisal; can be given several times.  "
+            "[default: increment]",
+        ),
+    ] = None,
+    dtype: Annotated[
+        str,
+        typer.Option(
+            "--dtype",
+            metavar="DTYPE",
+            help="float32, or bfloat16 for faster products; increments stay float32.",
+        ),
+    ] = "float32",
+    device: Annotated[
+        str | None,
+        typer.Option("--device", metavar="D", help="cpu, cuda, cuda:1 or mps.  [default: cpu]"),
+    ] = None,
+    stride: Annotated[
+        int | None,
+        typer.Option(
+            "--stride",
+            metavar="N",
+            help="Tokens from one window to the next.  [default: half the model's window]",
+        ),
+    ] = None,
+    as_json: JsonOption = False,
+    as_csv: CsvOption = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Read the increments (or other signals) of every byte and keep them as Parquet.
+
+    Prints the share of saturated entries per layer: increments at the model's upper bound,
+    which tie.
+    """
+    from interp.cli.output import Output
+    from interp.cli.reading import load_checkpoint, text_input
+
+    output = Output.chosen(as_json=as_json, as_csv=as_csv, quiet=quiet)
+    given = text_input(files, corpus, limit)
+    from interp.extraction.extract import extract as extract_signals
+    from interp.studies.reading import EXTRACTING, Warnings, documents_of, stage
+
+    warnings = Warnings(output.warn)
+    with output.progress() as progress:
+        table = extract_signals(
+            load_checkpoint(ckpt, device=device),
+            lambda: documents_of(given, warnings),
+            out,
+            signals=tuple(signal or ["increment"]),
+            dtype=dtype,
+            device=device,
+            stride=stride,
+            progress=stage(EXTRACTING, progress),
+        )
+
+    from interp.cli.rendering import saturation_table
+
+    found = _saturated_shares(table)
+    output.result(found, lambda: saturation_table(found))
+    n_documents, n_bytes = len(table.documents), table.manifest["n_bytes"]
+    output.remark(f"increments: {out} ({n_documents:,} texts, {n_bytes:,} bytes)")
+
+
+def _saturated_shares(table: "IncrementTable") -> "pd.DataFrame":
+    from interp import tables
+    from interp.extraction.increment_table import layer_and_head
+
+    rows = []
+    for name, about in table.manifest["signals"].items():
+        shares = about["saturated"]
+        for column in about["columns"]:
+            layer, head = layer_and_head(column)
+            rows.append(
+                {
+                    "checkpoint": table.manifest["checkpoint"],
+                    "signal": name,
+                    "statistic": "saturated_share",
+                    "layer": layer,
+                    "head": head,
+                    "n": about["n_rows"],
+                    "n_documents": len(table.documents),
+                    "value": shares[column] if shares else None,
+                    "note": None if shares else "this signal has no bound",
+                }
+            )
+    return tables.analysis_table(rows)

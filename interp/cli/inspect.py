@@ -1,0 +1,44 @@
+"""``interp inspect``: what a checkpoint is."""
+
+from typing import Annotated
+
+import typer
+
+from interp.cli.options import CsvOption, JsonOption
+
+
+def inspect(
+    ckpt: Annotated[
+        str, typer.Argument(metavar="CKPT", help="A folder, or OWNER/NAME on the Hub.")
+    ],
+    as_json: JsonOption = False,
+    as_csv: CsvOption = False,
+) -> None:
+    """What a checkpoint is: sizes, position encoding, training, held-out loss, versions.
+
+    It is loaded and checked in full; nothing in it is run.
+    """
+    from interp.cli.output import CSV, JSON, Output, one_line, write_utf8
+    from interp.cli.reading import load_checkpoint
+
+    output = Output.chosen(as_json=as_json, as_csv=as_csv, quiet=False)
+    from interp.studies.facts import checkpoint_facts, checkpoint_values
+
+    checkpoint = load_checkpoint(ckpt)
+    facts = checkpoint_facts(checkpoint)
+    if output.format == JSON:
+        import json
+
+        values = checkpoint_values(checkpoint)
+        write_utf8(json.dumps(values, ensure_ascii=False, indent=1) + "\n")
+    elif output.format == CSV:
+        import csv
+        import io
+
+        written = io.StringIO()
+        csv.writer(written, lineterminator="\n").writerows([("name", "value"), *facts])
+        write_utf8(written.getvalue())
+    else:
+        from interp.cli.rendering import fact_table
+
+        output.show([fact_table([(one_line(name), one_line(value)) for name, value in facts])])

@@ -1,0 +1,198 @@
+"""What a command says: results on standard output, everything else on standard error."""
+
+import io
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from interp.errors import InterpError, UsageError
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from rich.console import Console
+    from rich.progress import Progress, TaskID
+
+    from interp.cli.rendering import Rendered
+    from interp.training import TrainingProgress
+
+TABLE, JSON, CSV = "table", "json", "csv"
+
+INTERRUPTED = 130
+"""Exit status after Ctrl-C: 128 and the signal's number."""
+
+
+class Interrupted(InterpError):
+    """Work that a signal stopped in good order."""
+
+    exit_status = INTERRUPTED
+
+
+@dataclass
+class Output:
+    """Where and how one command speaks.
+
+    Attributes:
+        format: ``table``, ``json`` or ``csv``: what is printed on standard output.
+        is_quiet: No progress and no remarks.
+    """
+
+    format: str = TABLE
+    is_quiet: bool = False
+    _progress: "Progress | None" = field(default=None, init=False)
+
+    @classmethod
+    def chosen(cls, *, as_json: bool, as_csv: bool, quiet: bool) -> "Output":
+        """What the user's flags ask for.
+
+        Raises:
+            UsageError: Both formats are asked for.
+        """
+        if as_json and as_csv:
+            raise UsageError("--json and --csv exclude each other", "Choose one of them.")
+        return cls(JSON if as_json else CSV if as_csv else TABLE, quiet)
+
+    def warn(self, warning: str) -> None:
+        """Say one line about what is odd."""
+        self._say(f"interp: warning: {warning}")
+
+    def remark(self, words: str) -> None:
+        """Say one line that a quiet user does without, such as where a file is."""
+        if not self.is_quiet:
+            self._say(words)
+
+    def result(self, table: "pd.DataFrame", render: Callable[[], Sequence["Rendered"]]) -> None:
+        """Print an analysis table.
+
+        Args:
+            table: It is printed as it is, in UTF-8, where JSON or CSV is asked for.
+            render: Gives what a reader is shown instead.
+        """
+        if self.format == TABLE:
+            self.show(render())
+            return
+        from interp import tables
+
+        write_utf8(tables.to_json(table) + "\n" if self.format == JSON else tables.to_csv(table))
+
+    def show(self, rendered: Sequence["Rendered"]) -> None:
+        """Print tables for a reader, each with its title above and its notes below."""
+        console = _console(sys.stdout)
+        for number, each in enumerate(rendered):
+            if number:
+                console.print()
+            if each.title:
+                console.print(each.title, style="bold", soft_wrap=True)
+            console.print(each.table)
+            for note in each.notes:
+                console.print(one_line(note))
+
+    @contextmanager
+    def progress(self) -> Iterator[Callable[[str, int, int | None], None] | None]:
+        """A live line with the share done and the time left, where a terminal shows it.
+
+        Yields:
+            What takes the name of the work, bytes done and bytes in all; None where nothing is
+            shown.
+        """
+        if self.is_quiet or not sys.stderr.isatty():
+            yield None
+            return
+        from rich import progress as rich_progress
+
+        bar = rich_progress.Progress(
+            rich_progress.TextColumn("{task.description}", markup=False),
+            rich_progress.BarColumn(),
+            rich_progress.TaskProgressColumn(),
+            rich_progress.DownloadColumn(),
+            rich_progress.TimeRemainingColumn(),
+            console=_console(sys.stderr),
+            transient=True,
+        )
+        tasks: dict[str, TaskID] = {}
+
+        def on_progress(name: str, n_done: int, n_all: int | None) -> None:
+            if name not in tasks:
+                tasks[name] = bar.add_task(name, total=n_all)
+            bar.update(tasks[name], completed=n_done, total=n_all)
+
+        with bar:
+            self._progress = bar
+            try:
+                yield on_progress
+            finally:
+                self._progress = None
+
+    @contextmanager
+    def training(self) -> Iterator[Callable[["TrainingProgress"], None] | None]:
+        """A live line with step, loss, held-out loss, bytes/s and time left, on a terminal."""
+        if self.is_quiet or not sys.stderr.isatty():
+            yield None
+            return
+        from rich import progress as rich_progress
+
+        bar = rich_progress.Progress(
+            rich_progress.TextColumn("{task.description}", markup=False),
+            console=_console(sys.stderr),
+        )
+        task = bar.add_task("reading the text")
+        with bar:
+            self._progress = bar
+            try:
+                yield lambda at: bar.update(task, description=training_line(at))
+            finally:
+                self._progress = None
+
+    def _say(self, line: str) -> None:
+        if self._progress is not None:  # above the live line, not into it
+            self._progress.console.print(one_line(line), soft_wrap=True)
+        else:
+            sys.stderr.write(f"{one_line(line)}\n")
+
+
+def one_line(words: str) -> str:
+    """``words`` on one line, in which nothing acts on a terminal."""
+    if words.isprintable():
+        return words
+    from interp.text import display
+
+    try:
+        return display(words.encode("utf-8", "surrogateescape"))
+    except UnicodeEncodeError:
+        return display(words.encode("utf-8", "surrogatepass"))
+
+
+def training_line(at: "TrainingProgress") -> str:
+    """Where a run stands, in less than 80 columns: step, losses in nats, bytes/s, time left."""
+    minutes, seconds = divmod(round(at.seconds_left), 60)
+    hours, minutes = divmod(minutes, 60)
+    held_out = "".join(f", {name} {nats:.3f}" for name, nats in at.held_out_nats.items())
+    return (
+        f"step {at.step:,}/{at.n_steps:,}  loss {at.loss_nats:.3f}{held_out}  "
+        f"{at.bytes_per_second / 1e3:.1f} kB/s  {hours}:{minutes:02}:{seconds:02} left"
+    )
+
+
+def use_any_encoding() -> None:
+    """Let both streams write what their encoding lacks as escapes instead of failing."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def write_utf8(words: str) -> None:
+    """Write to standard output in UTF-8, whatever the locale: it is for programs."""
+    buffer: Any = getattr(sys.stdout, "buffer", None)
+    if buffer is None:
+        sys.stdout.write(words)
+        return
+    sys.stdout.flush()
+    buffer.write(words.encode("utf-8", "backslashreplace"))
+    buffer.flush()
+
+
+def _console(stream: Any) -> "Console":
+    from rich.console import Console
+
+    return Console(file=stream, markup=False, highlight=False, emoji=False)

@@ -1,0 +1,77 @@
+"""From what the user named to an IncrementTable: a folder that is there, or a text to read."""
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from interp.cli.output import Output
+from interp.errors import UsageError
+
+if TYPE_CHECKING:
+    from interp.checkpoints import Checkpoint
+    from interp.corpus.sources import TextInput
+    from interp.extraction.increment_table import IncrementTable
+
+
+def load_checkpoint(ckpt: str | None, *, device: str | None = None) -> "Checkpoint":
+    """The checkpoint of this name, or the embedded one."""
+    from interp import checkpoints
+
+    return checkpoints.load(
+        ckpt if ckpt is not None else checkpoints.default_checkpoint(), device=device
+    )
+
+
+def text_input(
+    files: list[str] | None,
+    corpora: list[str] | None = None,
+    limit: int | None = None,
+    literal: str | None = None,
+) -> "TextInput":
+    """What the user gave to read."""
+    from interp.corpus.sources import TextInput
+
+    return TextInput(
+        files=tuple(files or ()),
+        corpora=tuple(corpora or ()),
+        limit_bytes=limit,
+        literal=None if literal is None else os.fsencode(literal),
+    )
+
+
+@contextmanager
+def increment_table(
+    output: Output,
+    *,
+    ckpt: str | None,
+    files: list[str] | None,
+    corpora: list[str] | None,
+    limit: int | None,
+    increments: str | None,
+    progress: Callable[[str, int, int | None], None] | None,
+) -> Iterator["IncrementTable"]:
+    """The table to measure, for as long as the block runs.
+
+    Raises:
+        UsageError: Both a table and something to read are given.
+    """
+    if increments is not None:
+        given = {"--ckpt": ckpt, "FILE": files, "--corpus": corpora, "--limit": limit}
+        clashing = [name for name, value in given.items() if value not in (None, [], ())]
+        if clashing:
+            raise UsageError(
+                f"--increments goes without {' and '.join(clashing)}: the folder holds what was "
+                "read with its checkpoint from its text",
+                f"Leave out --increments, or {' and '.join(clashing)}.",
+            )
+        from interp.extraction.increment_table import IncrementTable
+
+        yield IncrementTable.open(increments)
+        return
+    given_text = text_input(files, corpora, limit)
+    from interp.studies.reading import increments_of
+
+    checkpoint = load_checkpoint(ckpt)
+    with increments_of(checkpoint, given_text, warn=output.warn, progress=progress) as table:
+        yield table

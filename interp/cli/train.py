@@ -1,0 +1,115 @@
+"""``interp train``: a model from a recipe."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from interp.cli.options import CsvOption, JsonOption, QuietOption
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from interp.cli.output import Output
+    from interp.training import TrainingResult
+
+
+def train(
+    recipe: Annotated[
+        str | None,
+        typer.Argument(metavar="RECIPE", help="A TOML file, or a shipped recipe's name."),
+    ] = None,
+    out: Annotated[
+        str | None,
+        typer.Option(
+            "--out",
+            metavar="DIR",
+            help="The folder of the run, which is the checkpoint. The same command goes on "
+            "where it stopped; a run of another recipe is refused.",
+        ),
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="KEY=VALUE",
+            help="Put over the recipe, such as optimization.steps=2000; several times.",
+        ),
+    ] = None,
+    show_list: Annotated[
+        bool, typer.Option("--list", help="List the shipped recipes and stop.")
+    ] = False,
+    as_json: JsonOption = False,
+    as_csv: CsvOption = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Train a model, or go on with a run that was stopped.
+
+    Ctrl-C saves and stops; nothing since the last save is lost that way. Prints the held-out
+    loss per corpus in the end.
+    """
+    from interp.cli.output import Output
+    from interp.errors import UsageError
+
+    output = Output.chosen(as_json=as_json, as_csv=as_csv, quiet=quiet)
+    if show_list:
+        _list_recipes()
+        return
+    if recipe is None or out is None:
+        missing = "RECIPE" if recipe is None else "--out DIR"
+        raise UsageError(
+            f"train: {missing} is missing", "interp train --list shows the shipped recipes."
+        )
+    _train(recipe, out, settings or [], output)
+
+
+def _list_recipes() -> None:
+    import sys
+
+    from interp.training import shipped_recipes
+
+    sys.stdout.writelines(f"{name}\n" for name in shipped_recipes())
+
+
+def _train(recipe: str, out: str, settings: list[str], output: "Output") -> None:
+    """Run, and say how it ended."""
+    from pathlib import Path
+
+    from interp import training
+    from interp.cli.output import Interrupted
+
+    chosen = training.load_recipe(recipe, settings)
+    with output.training() as progress:
+        result = training.train(chosen, Path(out), progress=progress, warn=output.warn)
+    if result.is_interrupted:
+        raise Interrupted(
+            f"stopped at step {result.step:,} of {result.n_steps:,} and saved in {out}",
+            "The same command goes on.",
+        )
+
+    found = _held_out_losses(chosen.name, result)
+    from interp.cli.rendering import held_out_table
+
+    output.result(found, lambda: held_out_table(found))
+    output.remark(f"checkpoint: {out}")
+
+
+def _held_out_losses(name: str, result: "TrainingResult") -> "pd.DataFrame":
+    from interp import tables
+
+    return tables.analysis_table(
+        {
+            "checkpoint": name,
+            "signal": "surprisal",
+            "statistic": statistic,
+            "group": corpus,
+            "n": loss.n_bytes,
+            "n_documents": loss.n_documents,
+            "value": value,
+            "method": "held-out text, consecutive windows",
+        }
+        for corpus, loss in result.held_out.items()
+        for statistic, value in (
+            ("nats_per_byte", loss.nats_per_byte),
+            ("bits_per_byte", loss.bits_per_byte),
+        )
+    )

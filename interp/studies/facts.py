@@ -1,0 +1,107 @@
+"""What a checkpoint is, in words and as plain values."""
+
+from typing import Any
+
+from interp.checkpoints import Checkpoint
+
+UNKNOWN = "not known"
+
+
+def checkpoint_facts(checkpoint: Checkpoint) -> list[tuple[str, str]]:
+    """Names and values for a reader, in order; what is not known is said to be so."""
+    config = checkpoint.config
+    n_parameters = sum(p.numel() for p in checkpoint.model.parameters())
+    position = config["architecture"]["position"]
+    sizes = checkpoint.model.config
+    versions = config.get("versions") or {}
+    return [
+        ("name", checkpoint.name),
+        ("folder", str(checkpoint.folder)),
+        ("weights", f"{config.get('weights') or UNKNOWN}, SHA-256 {checkpoint.fingerprint[:16]}…"),
+        ("parameters", f"{n_parameters:,}"),
+        ("model", model_in_words(checkpoint)),
+        (
+            "sizes",
+            f"d_model {sizes.d_model}, d_head {sizes.d_head}, d_mlp {sizes.d_mlp}, "
+            f"d_vocab {sizes.d_vocab}, n_ctx {sizes.n_ctx}",
+        ),
+        ("position encoding", ", ".join(f"{name} {value}" for name, value in position.items())),
+        ("tokens", "bytes of UTF-8, and a separator (256) before every text"),
+        ("training", training_in_words(checkpoint)),
+        ("corpora", _corpora_in_words(config)),
+        ("held out", _split_in_words(config)),
+        ("held-out loss", held_out_loss_in_words(checkpoint) or UNKNOWN),
+        ("versions", ", ".join(f"{name} {number}" for name, number in versions.items())),
+    ]
+
+
+def checkpoint_values(checkpoint: Checkpoint) -> dict[str, Any]:
+    """The checkpoint's config as it is, with its fingerprint and without its long lists."""
+    config = dict(checkpoint.config)
+    split = dict(config.get("split") or {})
+    split["n_hashes"] = len(split.pop("hashes", ()))
+    config.pop("token_counts", None)
+    return {
+        **config,
+        "split": split,
+        "folder": str(checkpoint.folder),
+        "fingerprint": checkpoint.fingerprint,
+        "n_parameters": sum(p.numel() for p in checkpoint.model.parameters()),
+    }
+
+
+def model_in_words(checkpoint: Checkpoint) -> str:
+    """Layers, heads and kind of increments."""
+    sizes = checkpoint.model.config
+    position = sizes.position
+    words = f"{sizes.n_layers} layers, {sizes.n_heads} heads; "
+    scope = getattr(position, "scope", None)
+    if scope is None:
+        return words + "the increment is always 1 (plain rotary positions)"
+    whose = "every layer has its own" if scope == "per_layer" else "all layers share their"
+    bound = getattr(position, "max_increment", None)
+    return (
+        f"{words}{whose} increments"
+        + (", one per head" if sizes.n_increment_columns > 1 else "")
+        + (f", at most {bound:g}" if bound else "")
+    )
+
+
+def training_in_words(checkpoint: Checkpoint) -> str:
+    """Steps and bytes of text, as far as the checkpoint knows them."""
+    step, n_bytes = checkpoint.config.get("step"), checkpoint.config.get("n_bytes_seen")
+    if step is None:
+        return UNKNOWN
+    return counted(step, "step") + (f", {n_bytes / 1e6:.1f} MB of text" if n_bytes else "")
+
+
+def held_out_loss_in_words(checkpoint: Checkpoint) -> str:
+    """Bits per byte of every held-out text; nothing where it is not known."""
+    losses = checkpoint.config.get("held_out_loss") or {}
+    return ", ".join(
+        f"{name} {loss['bits_per_byte']:.3f} bits per byte" for name, loss in losses.items()
+    )
+
+
+def counted(n: int, noun: str) -> str:
+    """``n`` and its noun, such as ``2 texts``."""
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"
+
+
+def _corpora_in_words(config: dict[str, Any]) -> str:
+    described = []
+    for name, corpus in (config.get("corpora") or {}).items():
+        n_texts, n_bytes = (
+            counted(corpus["n_documents"], "text"),
+            counted(corpus["n_bytes"], "byte"),
+        )
+        described.append(f"{name}: {n_texts}, {n_bytes}")
+    return "; ".join(described) or UNKNOWN
+
+
+def _split_in_words(config: dict[str, Any]) -> str:
+    split = config["split"]
+    parts = [f"{counted(len(split['hashes']), 'text')} by hash"] if split["hashes"] else []
+    if split["fraction"]:
+        parts.append(f"{split['fraction']:.2%} of all texts by rule")
+    return " and ".join(parts) or UNKNOWN

@@ -1,0 +1,86 @@
+"""A first look at a model's increments on a text: byte classes, word boundaries, a page."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pandas as pd
+
+from interp.analyses.byte_classes import byte_classes, vocabulary_byte_classes
+from interp.analyses.word_boundaries import word_boundary_auc
+from interp.checkpoints import Checkpoint
+from interp.extraction.increment_table import IncrementTable
+from interp.studies.first_look_page import first_look_page
+from interp.studies.plots import MAX_PLOTS
+from interp.studies.reading import BYTE_CLASSES, WORD_BOUNDARIES, Progress, stage
+
+LANGUAGE = "zh"
+"""The language whose words are looked for."""
+
+
+@dataclass(frozen=True)
+class FirstLook:
+    """What a first look found.
+
+    Attributes:
+        byte_classes: Analysis table: over running text, then over the vocabulary.
+        word_boundaries: Analysis table of the area under the ROC curve per layer.
+        page: The HTML page that shows them.
+    """
+
+    byte_classes: pd.DataFrame
+    word_boundaries: pd.DataFrame
+    page: str
+
+
+def first_look(
+    checkpoint: Checkpoint,
+    increments: IncrementTable,
+    *,
+    text: str,
+    command: str = "",
+    warnings: Sequence[str] = (),
+    max_plots: int = MAX_PLOTS,
+    progress: Progress | None = None,
+) -> FirstLook:
+    """Byte classes and word boundaries of ``increments``, and the page that shows them.
+
+    Args:
+        checkpoint: The model that they are of.
+        increments: A complete table.
+        text: What was read, in a few words.
+        command: The command that makes the page, or nothing.
+        warnings: What a reader of the page must know first.
+        max_plots: The most texts whose characters are drawn.
+        progress: Called as the work goes on.
+    """
+    classes = byte_class_table(increments, progress=progress)
+    boundaries = word_boundary_table(increments, progress=progress)
+    page = first_look_page(
+        checkpoint,
+        increments,
+        classes,
+        boundaries,
+        text=text,
+        command=command,
+        warnings=warnings,
+        max_plots=max_plots,
+    )
+    return FirstLook(classes, boundaries, page)
+
+
+def byte_class_table(
+    increments: IncrementTable, *, progress: Progress | None = None
+) -> pd.DataFrame:
+    """The increments of byte classes over running text, then those over the vocabulary."""
+    running = byte_classes(increments, progress=stage(BYTE_CLASSES, progress))
+    vocabulary = vocabulary_byte_classes(increments)
+    return pd.concat([running, vocabulary], ignore_index=True) if len(vocabulary) else running
+
+
+def word_boundary_table(
+    increments: IncrementTable, *, language: str = LANGUAGE, progress: Progress | None = None
+) -> pd.DataFrame:
+    """The area under the ROC curve of the increments against a segmenter."""
+    return word_boundary_auc(
+        increments, language=language, progress=stage(WORD_BOUNDARIES, progress)
+    )

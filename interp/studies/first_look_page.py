@@ -1,0 +1,197 @@
+"""The page of a first look: what was measured on what, the plots, both tables."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+
+import interp
+from interp.checkpoints import Checkpoint
+from interp.extraction.increment_table import IncrementTable
+from interp.reports import page as pages
+from interp.reports.charts import auc_chart, byte_class_chart
+from interp.reports.position_plot import position_plot
+from interp.studies.facts import (
+    counted,
+    held_out_loss_in_words,
+    model_in_words,
+    training_in_words,
+)
+from interp.studies.plots import drawn_documents, position_traces
+
+MAX_WARNINGS = 30
+"""The most warnings that a page lists."""
+
+_LEAD = (
+    "A transformer with rotary positions that advance by a learned increment instead of 1 says "
+    "with every byte how far it stands from the one before it. This page shows these increments "
+    "on a text, layer by layer."
+)
+_HOW_POSITIONS = (
+    "A character stands at the running sum of the increments up to and including its last byte; "
+    "the separator before the text is 0. Faint lines follow a character from layer to layer. "
+    "Spaces count as characters; a byte that is no valid UTF-8 shows as its hex."
+)
+_HOW_BOUNDARIES = (
+    "For every gap between two Chinese characters: is the increment at the next character's lead "
+    "byte larger where jieba ends a word? 0.5 is chance, and below 0.5 it is smaller there. The "
+    "increment has seen the text up to the lead byte, not the whole next character. The ceiling "
+    "is what the best function of the lead byte alone reaches, so no increment of layer 0 can be "
+    "above the one in sample. jieba is another program's opinion, not the truth."
+)
+_HOW_CLASSES = (
+    "Mean increment of every byte by its class, in positions; plain rotary positions have 1 "
+    "everywhere. Lead bytes E4 to E9 begin most Chinese characters, continuation bytes end them."
+)
+_HOW_VOCABULARY = (
+    "What the token alone decides, every byte value counted once however frequent it is, and "
+    "only those that training saw."
+)
+
+
+def first_look_page(
+    checkpoint: Checkpoint,
+    increments: IncrementTable,
+    byte_classes: pd.DataFrame,
+    word_boundaries: pd.DataFrame,
+    *,
+    text: str,
+    command: str,
+    warnings: Sequence[str],
+    max_plots: int,
+) -> str:
+    """The page as an HTML document.
+
+    Args:
+        checkpoint: The model.
+        increments: What was read.
+        byte_classes: Over running text and over the vocabulary.
+        word_boundaries: Per layer.
+        text: What was read, in a few words.
+        command: The command that makes the page, or nothing.
+        warnings: What a reader must know first.
+        max_plots: The most texts whose characters are drawn.
+    """
+    running = byte_classes.query("method != 'vocabulary'")
+    vocabulary = byte_classes.query("method == 'vocabulary'")
+    sections = [
+        _positions_section(increments, max_plots),
+        pages.Section(
+            "Word boundaries",
+            [
+                _HOW_BOUNDARIES,
+                auc_chart(word_boundaries),
+                pages.table(
+                    word_boundaries,
+                    caption="Areas under the ROC curve",
+                    file_name="word-boundary-auc.csv",
+                ),
+            ],
+        ),
+        pages.Section(
+            "Byte classes",
+            [
+                _HOW_CLASSES,
+                byte_class_chart(running),
+                pages.table(
+                    running, caption="Byte classes in running text", file_name="byte-classes.csv"
+                ),
+            ],
+        ),
+    ]
+    if len(vocabulary):
+        sections.append(
+            pages.Section(
+                "Byte values",
+                [
+                    _HOW_VOCABULARY,
+                    byte_class_chart(vocabulary, key="byte-values"),
+                    pages.table(
+                        vocabulary, caption="Classes of byte values", file_name="byte-values.csv"
+                    ),
+                ],
+            )
+        )
+    return pages.page(
+        f"Increments of {checkpoint.name}",
+        lead=[_LEAD],
+        facts=_facts(checkpoint, increments, word_boundaries, text=text, command=command),
+        warnings=[*_shortened(warnings), *_dropped_marks(increments)],
+        sections=sections,
+        footer=f"Made by interp {interp.__version__}.",
+    )
+
+
+def saturation_notes(increments: IncrementTable, signal: str = "increment") -> list[str]:
+    """One phrase per column in which more than 1 % of the entries are saturated."""
+    shares = increments.manifest["signals"][signal].get("saturated") or {}
+    return [f"{name} {share:.1%}" for name, share in shares.items() if share > 0.01]
+
+
+def _positions_section(increments: IncrementTable, max_plots: int) -> pages.Section:
+    documents = increments.documents
+    n_rows = len(increments.columns("increment"))
+    drawn = drawn_documents(documents, n_rows=n_rows, max_plots=max_plots)
+    n_with_text = sum(n_bytes > 0 for n_bytes in documents["n_bytes"].tolist())
+    parts: list[Any] = [_HOW_POSITIONS]
+    if len(drawn) < n_with_text:
+        parts.append(
+            f"{len(drawn)} of {n_with_text:,} texts are drawn, the first ones of every source; "
+            "the tables below are about all of them."
+        )
+    parts += [position_plot(trace) for trace in position_traces(increments, drawn)]
+    return pages.Section("Character positions", parts)
+
+
+def _facts(
+    checkpoint: Checkpoint,
+    increments: IncrementTable,
+    word_boundaries: pd.DataFrame,
+    *,
+    text: str,
+    command: str,
+) -> list[tuple[str, str]]:
+    manifest, documents = increments.manifest, increments.documents
+    n_documents, n_bytes = len(documents), sum(documents["n_bytes"].tolist())
+    n_held_out = sum(documents["held_out"].fillna(False).tolist())
+    held_out = (
+        "yes, all of it"
+        if n_held_out == n_documents
+        else f"not known to be held out, but for {n_held_out:,} of {n_documents:,} texts"
+        if n_held_out
+        else "not known to be held out"
+    )
+    facts = [
+        ("Checkpoint", f"{checkpoint.name} (weights {checkpoint.fingerprint[:12]})"),
+        ("Model", model_in_words(checkpoint)),
+        ("Training", training_in_words(checkpoint)),
+        ("Held-out loss", held_out_loss_in_words(checkpoint)),
+        ("Text", f"{text}: {counted(n_documents, 'text')}, {counted(n_bytes, 'byte')}"),
+        ("Text held out from training", held_out),
+        (
+            "Read in",
+            f"windows of {manifest['window']:,} tokens, one every {manifest['stride']:,}; "
+            f"{manifest['dtype']}",
+        ),
+        ("Saturated entries", ", ".join(saturation_notes(increments))),
+        ("Word reference", ", ".join(word_boundaries["reference"].dropna().unique())),
+        ("Command", command),
+    ]
+    return [(name, value) for name, value in facts if value]
+
+
+def _shortened(warnings: Sequence[str]) -> list[str]:
+    shown = list(warnings[:MAX_WARNINGS])
+    if len(warnings) > MAX_WARNINGS:
+        shown.append(f"and {len(warnings) - MAX_WARNINGS:,} more")
+    return shown
+
+
+def _dropped_marks(increments: IncrementTable) -> list[str]:
+    n_texts = sum(n > 0 for n in increments.documents["dropped_bytes"].tolist())
+    if not n_texts:
+        return []
+    return [
+        f"{counted(n_texts, 'text')} began with a byte order mark, which is left out: offsets "
+        "count from after it"
+    ]

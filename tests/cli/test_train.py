@@ -1,0 +1,99 @@
+from pathlib import Path
+
+import pytest
+
+RECIPE = """
+name = "mini"
+compile = false
+held_out_fraction = 0.3
+
+[corpora.text]
+train = ["rows.jsonl"]
+
+[model]
+d_model = 16
+n_heads = 2
+n_layers = 1
+d_mlp = 16
+n_ctx = 16
+
+[optimization]
+steps = 2
+batch_size = 2
+micro_batch_size = 2
+warmup_steps = 1
+"""
+
+
+@pytest.fixture
+def recipe(tmp_path):
+    rows = [f'{{"text": "text number {n}"}}' for n in range(40)]
+    (tmp_path / "rows.jsonl").write_text("\n".join(rows), "utf-8")
+    (tmp_path / "recipe.toml").write_text(RECIPE, "utf-8")
+    return "recipe.toml"
+
+
+def test_the_shipped_recipes_are_listed(interp):
+    done = interp("train", "--list")
+    assert done.status == 0
+    assert "two-cores" in done.out.splitlines()
+
+
+def test_a_run_ends_with_its_held_out_loss(interp, recipe):
+    done = interp("train", recipe, "--out", "run", "--set", "optimization.steps=3")
+    assert done.status == 0
+    assert "nats per byte" in done.out
+    assert "run" in done.err
+    inspected = interp("inspect", "run")
+    assert "3 steps" in inspected.out
+
+
+def test_an_unknown_key_is_one_line(interp, recipe):
+    done = interp("train", recipe, "--out", "run", "--set", "optimization.nonsense=1")
+    assert done.status == 1
+    assert "nonsense" in done.err
+    assert not Path("run").exists()
+
+
+def test_an_interrupted_run_says_that_it_goes_on(interp, recipe, monkeypatch):
+    from interp.training import TrainingResult
+
+    monkeypatch.setattr(
+        "interp.training.train",
+        lambda _recipe, out, **_settings: TrainingResult(out, 1, 2, True, {}),
+    )
+    done = interp("train", recipe, "--out", "run")
+    assert done.status == 130
+    assert done.err.splitlines() == [
+        "interp: stopped at step 1 of 2 and saved in run",
+        "The same command goes on.",
+    ]
+
+
+def test_the_live_line_fits_a_terminal():
+    from interp.cli.output import training_line
+    from interp.training import TrainingProgress
+
+    at = TrainingProgress(49_999, 50_000, 10.123, 123_456.7, 359_999.0, {"en": 1.5, "zh": 1.25})
+    line = training_line(at)
+    assert len(line) <= 80
+    assert "49,999/50,000" in line
+    assert "99:59:59 left" in line
+
+
+def test_progress_is_shown_on_a_terminal_only(monkeypatch, capfd):
+    import sys
+
+    from interp.cli.output import Output
+
+    with Output().progress() as progress:
+        assert progress is None
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    with Output(is_quiet=True).progress() as progress:
+        assert progress is None
+    output = Output()
+    with output.progress() as progress:
+        assert progress is not None
+        progress("increments", 50, 100)
+        output.warn("a warning")
+    assert "a warning" in capfd.readouterr().err
