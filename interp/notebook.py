@@ -13,11 +13,11 @@ from interp.corpus.documents import Document
 from interp.corpus.sources import LITERAL_SOURCE
 from interp.errors import InputError
 from interp.extraction.batches import Part, cut_into_parts
-from interp.extraction.extract import PART_TOKENS
-from interp.extraction.reader import SignalReader, default_batch_tokens, model_on
+from interp.extraction.extract import PART_TOKENS, checked_stride
+from interp.extraction.reader import SignalReader, default_batch_tokens, evaluating
 from interp.extraction.signals import find_signals, increment_columns
 from interp.model import Transformer
-from interp.reports.character_positions import traces_of
+from interp.reports.character_positions import PositionTrace, traces_of
 from interp.reports.position_plot import standalone
 from interp.studies.plots import document_title, language_of, window_note
 
@@ -60,9 +60,7 @@ class Increments:
     @property
     def positions(self) -> Float[np.ndarray, "layer pos"]:
         """Where each token stands: the inclusive running sum, 0 at the separator; float64."""
-        steps = self.increments.astype(np.float64)
-        steps[:, 0] = 0.0
-        return np.cumsum(steps, axis=1)
+        return PositionTrace("", self.content, self.increments, self.columns).byte_positions
 
     def to_pandas(self) -> pd.DataFrame:
         """One row per token.
@@ -122,7 +120,7 @@ def increments(model: Checkpoint | Transformer, text: str | bytes) -> Increments
     if not content:
         raise InputError("increments: the text is empty", "Give at least one character.")
     window = transformer.config.n_ctx
-    stride = max(8, window // 2)
+    stride = checked_stride(None, window)
     found = find_signals([_SIGNAL])
     columns = increment_columns(transformer.config)
     device = transformer.W_E.device
@@ -136,7 +134,7 @@ def increments(model: Checkpoint | Transformer, text: str | bytes) -> Increments
         stride=stride,
         part_tokens=PART_TOKENS,
     )
-    with model_on(transformer, device), torch.inference_mode():
+    with evaluating(transformer), torch.inference_mode():
         read = [reader.read(Part.read(pieces))[_SIGNAL] for pieces in parts]
     values = np.stack([np.concatenate([part[name] for part in read]) for name in columns])
     return Increments(content, columns, values, window, stride)

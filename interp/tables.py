@@ -1,5 +1,6 @@
 """The analysis table: tidy, one row per estimate, undefined values null with a note."""
 
+import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -24,6 +25,9 @@ COLUMNS = {
 }
 """Every column of an analysis table with its pandas type, in the order in which they stand."""
 
+LEAD_BYTE_CEILING = "lead_byte_ceiling"
+"""The signal of rows that say how far any function of a character's lead byte can get."""
+
 
 def analysis_table(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
     """A table of estimates with the columns of `COLUMNS`; what a row leaves out is null.
@@ -46,6 +50,20 @@ def analysis_table(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
+def column_name(signal: str | None, layer: int | None, head: int | None = None) -> str:
+    """What the column of a signal is called that a row is about.
+
+    >>> column_name("increment", 3, 1), column_name("increment", None)
+    ('L3H1', 'shared')
+    >>> column_name("surprisal", None)
+    'value'
+    """
+    if signal == "surprisal":
+        return "value"
+    of_layer = "shared" if _missing_as_na(layer) is pd.NA else f"L{layer}"
+    return of_layer if _missing_as_na(head) is pd.NA else f"{of_layer}H{head}"
+
+
 def to_csv(table: pd.DataFrame) -> str:
     """``table`` as CSV with its columns in order, null as the empty field."""
     return table.to_csv(index=False, lineterminator="\n")
@@ -53,12 +71,14 @@ def to_csv(table: pd.DataFrame) -> str:
 
 def to_json(table: pd.DataFrame) -> str:
     """``table`` as a JSON list of one object per row, null as null, text unescaped."""
-    return table.to_json(orient="records", force_ascii=False, indent=1, double_precision=15)
+    rows = table.astype(object).where(table.notna(), None).to_dict("records")
+    return json.dumps(rows, ensure_ascii=False, indent=1, allow_nan=False)
 
 
 def read_csv(path: str) -> pd.DataFrame:
     """The analysis table that `to_csv` wrote to ``path``."""
-    return pd.read_csv(path, dtype=COLUMNS)  # type: ignore[arg-type]
+    # only the empty field is null: a checkpoint may well be called "NA"
+    return pd.read_csv(path, dtype=COLUMNS, keep_default_na=False, na_values=[""])  # type: ignore[arg-type]
 
 
 def _missing_as_na(value: Any) -> Any:

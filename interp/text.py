@@ -10,7 +10,7 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 import regex
-from jaxtyping import Int, Int8
+from jaxtyping import Bool, Int, Int8
 
 SEPARATOR = 256
 """The id of the document separator; it also stands before the first byte of a text."""
@@ -135,7 +135,8 @@ def display(character: bytes) -> str:
 def byte_classes(content: bytes) -> Int8[np.ndarray, " pos"]:
     """The class of every token of a text, as an index into `BYTE_CLASSES`.
 
-    A lowercase letter is word-initial when no Latin letter stands directly before it.
+    A lowercase letter is word-initial when no Latin letter stands directly before it; the
+    combining marks of a letter belong to it.
 
     Returns:
         One entry per token; the first is the separator's.
@@ -148,7 +149,7 @@ def byte_classes(content: bytes) -> Int8[np.ndarray, " pos"]:
     is_lead = np.zeros(len(values), dtype=bool)
     is_lead[starts] = True
     follows_latin = np.zeros(len(values), dtype=bool)
-    follows_latin[starts[1:]] = _is_latin_letter(code_points)[:-1]
+    follows_latin[starts[1:]] = _ends_latin_letter(code_points)[:-1]
 
     classes = _CLASS_OF_VALUE[values].copy()
     after_chinese_lead = (lead_of_byte >= 0xE4) & (lead_of_byte <= 0xE9)
@@ -242,8 +243,14 @@ def _encoded_lengths(code_points: Int[np.ndarray, " code_point"]) -> Int[np.ndar
     return np.where((code_points >= 0xDC80) & (code_points <= 0xDCFF), 1, lengths)
 
 
-def _is_latin_letter(code_points: Int[np.ndarray, " code_point"]) -> np.ndarray:
-    return _LATIN_LETTERS[np.minimum(code_points, 0x250)]
+def _ends_latin_letter(
+    code_points: Int[np.ndarray, " code_point"],
+) -> Bool[np.ndarray, " code_point"]:
+    """Which code points are a Latin letter, or a combining mark on one."""
+    in_table = np.minimum(code_points, 0xFFFF)
+    is_base = ~_MARKS[in_table]
+    base = np.maximum.accumulate(np.where(is_base, np.arange(len(code_points)), 0))
+    return _LATIN_LETTERS[in_table][base]
 
 
 def _is_control(code_point: str) -> bool:
@@ -290,4 +297,15 @@ def _running_class(value: int) -> int:
 
 
 _CLASS_OF_VALUE = np.array([_running_class(value) for value in range(SEPARATOR)], dtype=np.int8)
-_LATIN_LETTERS = np.array([chr(c).isalpha() for c in range(0x250)] + [False])
+
+
+def _of_plane_0(pattern: str) -> Bool[np.ndarray, " code_point"]:
+    """Which of U+0000-U+FFFF a pattern matches; U+FFFF, which stands for all above, is neither."""
+    is_matched = np.zeros(0x10000, dtype=bool)
+    plane = "".join(map(chr, range(0x10000)))
+    is_matched[[match.start() for match in regex.finditer(pattern, plane)]] = True
+    return is_matched
+
+
+_LATIN_LETTERS = _of_plane_0(r"\p{Latin}")
+_MARKS = _of_plane_0(r"\p{M}")

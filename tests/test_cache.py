@@ -24,5 +24,7 @@ def test_a_relative_folder_is_made_absolute_and_a_home_is_expanded(tmp_path, mon
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.setenv("INTERP_CACHE", "here")
     assert cache_folder() == tmp_path / "here"
+    monkeypatch.setenv("INTERP_CACHE", "~nobody-of-this-name/there")
+    assert cache_folder() == tmp_path / "~nobody-of-this-name" / "there"
     monkeypatch.setenv("INTERP_CACHE", "~/there")
     assert cache_folder() == tmp_path / "home" / "there"

@@ -9,9 +9,14 @@ from jaxtyping import Float, Int, Int8, Int64
 
 from interp import text
 from interp.analyses.statistics import clustered_mean
-from interp.extraction.increment_table import IncrementTable
-from interp.extraction.increment_table import layer_and_head
+from interp.extraction.increment_table import IncrementTable, layer_and_head
 from interp.tables import analysis_table
+
+RUNNING_TEXT, VOCABULARY = "running text", "vocabulary"
+"""What the classes are taken over, in the column ``reference``."""
+
+COUNTS_UNKNOWN = "training counts unknown: all bytes that can stand in UTF-8"
+"""The note of a table over the vocabulary that may have bytes that training never saw."""
 
 CHUNK = 1 << 16
 """Tokens that are summed at a time, so that one long document needs no second copy."""
@@ -55,12 +60,12 @@ def byte_classes(
     rows = []
     for column, name in enumerate(columns):
         for index, class_name in enumerate(text.BYTE_CLASSES):
-            shared = _shared_fields(table, signal, name, class_name, "running text")
+            shared = _shared_fields(table, signal, name, class_name, RUNNING_TEXT)
             n_documents = int((counts[:, index, column] > 0).sum())
             note = totals.note(index, column, "no such byte in the text")
             mean = clustered_mean(sums[:, index, column], counts[:, index, column]).as_row()
             mean["note"] = _joined(mean["note"], note) if mean["n"] else note
-            rows.append(shared | mean | {"statistic": "mean", "method": "running text"})
+            rows.append(shared | mean | {"statistic": "mean"})
             shared |= {"n_documents": n_documents, "note": note}
             rows += totals.spread_rows(index, column, shared)
     return analysis_table(rows)
@@ -69,9 +74,10 @@ def byte_classes(
 def vocabulary_byte_classes(table: IncrementTable, signal: str = "increment") -> pd.DataFrame:
     """Mean, sd, min and max of ``signal`` over byte values, for what the token alone decides.
 
-    Every byte value counts once, however frequent it is, and letters are one class: this is
-    how the published tables are made. Only bytes that the training text had are used: about
-    the others the model was taught nothing.
+    Every byte value counts once, however frequent it is, as in the published tables. There is
+    no context here, so that a lowercase letter is one class, wherever in a word it would stand.
+    Only bytes that the training text had are used: about the others the model was taught
+    nothing.
 
     Args:
         table: A table whose signal has columns that depend on the token alone (shared
@@ -99,13 +105,13 @@ def vocabulary_byte_classes(table: IncrementTable, signal: str = "increment") ->
     values = vocabulary[columns].to_numpy(dtype=np.float64, na_value=np.nan)
     totals.add_document(values[is_used], classes[is_used])
 
-    unknown = None if is_known else "training counts unknown: all bytes that can stand in UTF-8"
+    unknown = None if is_known else COUNTS_UNKNOWN
     rows = []
     for column, name in enumerate(columns):
         for index, class_name in enumerate(text.VOCABULARY_CLASSES):
             absent = "training saw no such byte" if is_known else "no such byte in UTF-8"
             note = totals.note(index, column, absent)
-            shared = _shared_fields(table, signal, name, class_name, "vocabulary")
+            shared = _shared_fields(table, signal, name, class_name, VOCABULARY)
             shared["note"] = _joined(note, unknown)
             rows.append(shared | totals.mean_fields(index, column))
             rows += totals.spread_rows(index, column, shared)
@@ -216,7 +222,7 @@ class _ClassTotals:
 
 
 def _shared_fields(
-    table: IncrementTable, signal: str, column: str, class_name: str, method: str
+    table: IncrementTable, signal: str, column: str, class_name: str, reference: str
 ) -> dict[str, Any]:
     layer, head = layer_and_head(column)
     return {
@@ -225,7 +231,7 @@ def _shared_fields(
         "layer": layer,
         "head": head,
         "group": class_name,
-        "method": method,
+        "reference": reference,
     }
 
 

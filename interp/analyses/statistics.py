@@ -145,7 +145,10 @@ def tied_pair_share(
 
 
 def clustered_mean(
-    sums: Float[np.ndarray, " document"], counts: Int[np.ndarray, " document"]
+    sums: Float[np.ndarray, " document"],
+    counts: Int[np.ndarray, " document"],
+    *,
+    limits: tuple[float, float] = (-np.inf, np.inf),
 ) -> Estimate:
     """The mean over all observations with a 95 % interval clustered by document.
 
@@ -155,6 +158,7 @@ def clustered_mean(
     Args:
         sums: Sum of the observations of each document.
         counts: How many there are; documents with none do not count as documents.
+        limits: Of the observations, such as 0 and 1 for a share; the interval is cut there.
 
     Returns:
         The mean in the unit of the observations; undefined with a note where there are none or
@@ -169,7 +173,7 @@ def clustered_mean(
     total = float(sums.sum())
     mean = total / n
     influence = (sums - mean * counts) / n
-    return _with_interval(mean, n, influence, lambda: (total - sums) / (n - counts))
+    return _with_interval(mean, n, influence, lambda: (total - sums) / (n - counts), limits=limits)
 
 
 @dataclass(frozen=True)
@@ -238,7 +242,7 @@ def _with_interval(
     influence: Float[np.ndarray, " document"],
     leave_one_out: Callable[[], Float[np.ndarray, " document"]],
     *,
-    limits: tuple[float, float] = (-np.inf, np.inf),
+    limits: tuple[float, float],
     degenerate: str | None = None,
 ) -> Estimate:
     """``value`` with the interval that its documents allow, or with the reason for none.

@@ -1,6 +1,7 @@
 """Does a signal know where words end? ROC-AUC against a segmenter, over gaps."""
 
 from array import array
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -11,11 +12,10 @@ from jaxtyping import Bool, Float, Float32, Int, UInt8
 
 from interp.analyses.statistics import Estimate, clustered_auc, clustered_mean, tied_pair_share
 from interp.errors import InputError
-from interp.extraction.increment_table import IncrementTable
-from interp.extraction.increment_table import layer_and_head
+from interp.extraction.increment_table import IncrementTable, layer_and_head
 from interp.segmentation import Segmenter
 from interp.segmentation.chinese import ChineseSegmenter
-from interp.tables import analysis_table
+from interp.tables import LEAD_BYTE_CEILING, analysis_table
 
 SEGMENTERS: dict[str, Callable[[], Segmenter]] = {"zh": ChineseSegmenter}
 """Who says where words end, by language."""
@@ -51,8 +51,9 @@ def word_boundary_auc(
     Returns:
         An analysis table with the rows ``roc_auc`` and ``tied_share`` per column; ``roc_auc``
         of the signal ``lead_byte_ceiling``, cross-fitted and in sample; ``base_rate``, the
-        share of gaps that are boundaries, whose note has the reference's settings; and
-        ``left_out``, the characters left out by reason, of n characters of the script.
+        share of gaps that are boundaries, whose note has the reference's settings;
+        ``left_out``, the characters left out by reason, of n characters of the script; and
+        ``other_script``, where there are any, the texts that may be in another language.
 
     Raises:
         InputError: No segmenter for ``language``.
@@ -73,7 +74,7 @@ def word_boundary_auc(
     rows = [common | row for row in _signal_rows(gaps, columns, signal)]
     ceilings = lead_byte_ceilings(gaps.lead_bytes, gaps.is_boundary, gaps.documents)
     for group, estimate in zip(("cross-fitted", "in sample"), ceilings, strict=True):
-        row = {"statistic": "roc_auc", "signal": "lead_byte_ceiling", "group": group}
+        row = {"statistic": "roc_auc", "signal": LEAD_BYTE_CEILING, "group": group}
         rows.append(common | row | _explained(estimate).as_row())
     rows += [common | {"scored_at": None} | row for row in _text_rows(gaps, segmenter.details)]
     return analysis_table(rows)
@@ -119,7 +120,12 @@ class _ScoredGaps:
     is_boundary: Bool[np.ndarray, " gap"]
     scores: Float32[np.ndarray, "gap column"]
     n_characters: int
-    left_out: dict[str, int]
+    left_out: Counter[str]
+    other_scripts: Counter[str]
+
+    @property
+    def n_documents(self) -> int:
+        return len(np.unique(self.documents))
 
 
 def _collect(
@@ -131,7 +137,8 @@ def _collect(
 ) -> _ScoredGaps:
     # arrays that grow in place: joining a list of them at the end would need twice the memory
     documents, lead_bytes, is_boundary, scores = array("i"), bytearray(), bytearray(), array("f")
-    n_bytes, n_characters, left_out = 0, 0, dict[str, int]()
+    n_bytes, n_characters = 0, 0
+    left_out, other_scripts = Counter[str](), Counter[str]()
     n_bytes_in_all = int(np.sum(table.documents["n_bytes"].to_numpy()))
     for document in table.read_documents(signal):
         gaps = segmenter.gaps(document.content)
@@ -141,8 +148,9 @@ def _collect(
         is_boundary += gaps.is_boundary.tobytes()
         scores.frombytes(document.values[gaps.tokens].astype(np.float32).tobytes())
         n_characters += gaps.n_characters
-        for reason, count in gaps.left_out.items():
-            left_out[reason] = left_out.get(reason, 0) + count
+        left_out.update(gaps.left_out)
+        if gaps.other_script is not None:
+            other_scripts[gaps.other_script] += 1
         n_bytes += len(document.content)
         if progress:
             progress(n_bytes, n_bytes_in_all)
@@ -153,11 +161,11 @@ def _collect(
         scores=np.frombuffer(scores, dtype=np.float32).reshape(-1, n_columns),
         n_characters=n_characters,
         left_out=left_out,
+        other_scripts=other_scripts,
     )
 
 
 def _signal_rows(gaps: _ScoredGaps, columns: list[str], signal: str) -> Iterator[dict[str, Any]]:
-    n_documents = len(np.unique(gaps.documents))
     for column, name in enumerate(columns):
         layer, head = layer_and_head(name)
         scores = np.ascontiguousarray(gaps.scores[:, column])
@@ -165,15 +173,16 @@ def _signal_rows(gaps: _ScoredGaps, columns: list[str], signal: str) -> Iterator
         auc = _explained(clustered_auc(gaps.is_boundary, scores, gaps.documents))
         tied = _explained(tied_pair_share(gaps.is_boundary, scores))
         yield where | {"statistic": "roc_auc"} | auc.as_row()
-        yield where | tied.as_row() | {"statistic": "tied_share", "n_documents": n_documents}
+        tied_row = tied.as_row() | {"n_documents": gaps.n_documents}
+        yield where | {"statistic": "tied_share"} | tied_row
 
 
 def _text_rows(gaps: _ScoredGaps, details: str) -> Iterator[dict[str, Any]]:
     members = np.unique(gaps.documents, return_inverse=True)[1]
     n_boundaries = np.bincount(members, gaps.is_boundary).astype(np.float64)
-    base_rate = _explained(clustered_mean(n_boundaries, np.bincount(members))).as_row()
-    note = "; ".join(filter(None, [base_rate["note"], details]))
-    yield base_rate | {"statistic": "base_rate", "note": note}
+    base_rate = _explained(clustered_mean(n_boundaries, np.bincount(members), limits=(0.0, 1.0)))
+    note = "; ".join(filter(None, [base_rate.note, details]))
+    yield base_rate.as_row() | {"statistic": "base_rate", "note": note}
     for reason, count in gaps.left_out.items():
         yield {
             "statistic": "left_out",
@@ -181,6 +190,14 @@ def _text_rows(gaps: _ScoredGaps, details: str) -> Iterator[dict[str, Any]]:
             "n": gaps.n_characters,
             "value": count,
             "note": "of n characters of the script",
+        }
+    for script, count in gaps.other_scripts.items():
+        yield {
+            "statistic": "other_script",
+            "group": script,
+            "n_documents": gaps.n_documents,
+            "value": count,
+            "note": "texts that may be in a language whose words the reference does not know",
         }
 
 

@@ -44,23 +44,17 @@ def _training(config: dict[str, Any]) -> str:
     if config["step"] is None:
         return "## Training\n\nNothing is known of its training."
     optimization = (config["recipe"] or {}).get("optimization", {})
-    seen = config["n_bytes_seen"]
-    lines = [
-        "## Training",
-        f"Step {config['step']:,} of {config['n_steps']:,}; {seen / 1e6:.1f} MB of text seen.",
-    ]
+    n_steps, seen = config["n_steps"], config["n_bytes_seen"]
+    of_all = "" if n_steps is None else f" of {n_steps:,}"
+    of_text = "" if seen is None else f"; {seen / 1e6:.1f} MB of text seen"
+    lines = ["## Training", f"Step {config['step']:,}{of_all}{of_text}."]
     if config["wall_seconds"] is not None:
+        on = "" if config["hardware"] is None else f" on {config['hardware']}"
         lines[1] += (
-            f" {config['wall_seconds'] / 60:.0f} minutes on {config['hardware']}"
-            " (measuring and saving included)."
+            f" {config['wall_seconds'] / 60:.0f} minutes{on} (measuring and saving included)."
         )
-    rows = ["| corpus | documents | bytes | passes | SHA-256 of the packed text's key |", _RULE * 5]
-    for name, corpus in (config["corpora"] or {}).items():
-        rows.append(
-            f"| {name} | {corpus['n_documents']:,} | {corpus['n_bytes']:,} | "
-            f"{corpus['passes']:.2f} | `{corpus['fingerprint'][:16]}…` |"
-        )
-    lines.append("\n".join([*rows[:1], rows[1] + "|", *rows[2:]]))
+    if config["corpora"]:
+        lines.append(_corpora(config["corpora"]))
     if optimization:
         lines.append(
             f"AdamW, batches of {optimization['batch_size']} windows, learning rate "
@@ -78,6 +72,16 @@ def _training(config: dict[str, Any]) -> str:
     )
     lines.append("Versions: " + ", ".join(f"{k} {v}" for k, v in config["versions"].items()) + ".")
     return "\n\n".join(lines)
+
+
+def _corpora(corpora: dict[str, Any]) -> str:
+    header = "| corpus | documents | bytes | passes | SHA-256 of the packed text's key |"
+    rows = [
+        f"| {name} | {corpus['n_documents']:,} | {corpus['n_bytes']:,} | "
+        f"{corpus['passes']:.2f} | `{corpus['fingerprint'][:16]}…` |"
+        for name, corpus in corpora.items()
+    ]
+    return "\n".join([header, _RULE * 5 + "|", *rows])
 
 
 def _held_out_loss(config: dict[str, Any]) -> str:
@@ -103,6 +107,8 @@ def _held_out_loss(config: dict[str, Any]) -> str:
         "Surprisal of every byte over consecutive windows of each held-out document, each after "
         "its separator."
     )
+    if not config.get("is_done"):
+        part += " The run is not done: this is over the first of the held-out documents alone."
     if named:
         part += " The columns on the right are bits per byte of other models of the same text."
     stored = f"Weights are stored in {config['weights']}."

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import math
 import re
 from dataclasses import dataclass
 from importlib.resources import files
@@ -14,7 +15,7 @@ from safetensors import SafetensorError, safe_open
 from interp.corpus.split import Split
 from interp.errors import CheckpointError, InputError, reason
 from interp.model import ModelConfig, Transformer
-from interp.text import Content
+from interp.text import D_VOCAB, Content
 
 CONFIG_FILE = "config.json"
 WEIGHTS_FILE = "model.safetensors"
@@ -22,7 +23,11 @@ CARD_FILE = "README.md"
 FORMAT_VERSION = 1
 DEFAULT_NAME = "en-zh-per-layer"
 
+LONGEST_NAME = 200
 _MOST_CONFIG_BYTES = 64 << 20
+_TOO_LARGE = 2**63
+_COUNTS = {"step", "n_steps", "n_bytes_seen", "n_documents", "n_bytes"}
+_NUMBERS = {"wall_seconds", "nats_per_byte", "bits_per_byte", "passes"}
 _LFS_POINTER = b"version https://git-lfs"
 _HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
 
@@ -85,28 +90,47 @@ def load(path_or_hub_id: str | Path | None = None, *, device: str | None = None)
     config = _read_config(folder)
     try:
         architecture = ModelConfig.from_dict(_entry(config, "architecture", dict))
-        split = _entry(config, "split", dict)
-        held_out = Split(
-            fraction=float(split["fraction"]),
-            hashes=frozenset(int(value, 16) for value in split["hashes"]),
-        )
+        held_out = _split(_entry(config, "split", dict))
         name = _entry(config, "name", str)
+        require_name(name)
+        _check_tokenizer(config, architecture)
         _check_facts(config, architecture)
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, OverflowError) as error:
         said = f"{error.args[0]} is missing" if isinstance(error, KeyError) else str(error)
         raise CheckpointError(f"load checkpoint {folder}: {CONFIG_FILE}: {said}") from error
     weights = _inside(folder, WEIGHTS_FILE)
     model = _read_model(weights, architecture)
-    try:
-        model.to(device or "cpu")
-    except (RuntimeError, AssertionError, NotImplementedError) as error:
-        raise InputError(
-            f"device {device!r} cannot be used here: {str(error).splitlines()[0]}",
-            "Leave --device out for the CPU.",
-        ) from error
+    to_device(model, device)
     with weights.open("rb") as file:
         fingerprint = hashlib.file_digest(file, "sha256").hexdigest()
     return Checkpoint(name, folder, model, config, fingerprint, held_out)
+
+
+def require_name(name: str) -> None:
+    """Raise `ValueError` unless ``name`` can stand in tables, terminals and titles."""
+    if not (name.isprintable() and 0 < len(name) <= LONGEST_NAME):
+        raise ValueError(
+            f"name must be 1 to {LONGEST_NAME} printable characters, not {name[:100]!a}"
+        )
+
+
+def to_device(model: Transformer, device: str | None) -> torch.device:
+    """Move ``model`` to a device by its name; None is the CPU.
+
+    Raises:
+        InputError: There is no such device.
+    """
+    try:
+        place = torch.device(device or "cpu")
+        if place.type == "meta":
+            raise RuntimeError("it holds no values")
+        model.to(place)
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        raise InputError(
+            f"device {device!r} cannot be used here: {str(error).partition(chr(10))[0]}",
+            "Leave --device out for the CPU.",
+        ) from error
+    return place
 
 
 def _folder(path_or_hub_id: str) -> Path:
@@ -115,7 +139,9 @@ def _folder(path_or_hub_id: str) -> Path:
         if path.is_dir():
             return path
         exists = path.exists()
-    except (OSError, ValueError):
+    except PermissionError as error:
+        raise CheckpointError(f"load checkpoint {path_or_hub_id!r}: {reason(error)}") from error
+    except (OSError, ValueError):  # too long, or with a NUL: no name of a file
         exists = False
     if exists:
         raise CheckpointError(
@@ -158,7 +184,11 @@ def _download(hub_id: str) -> Path:
 def _inside(folder: Path, name: str) -> Path:
     """A file of the folder; a link may lead to the Hub's own cache, and nowhere else."""
     path = folder / name
-    if not path.is_file():
+    try:
+        is_file = path.is_file()
+    except OSError as error:
+        raise CheckpointError(f"load checkpoint {folder}: {name}: {reason(error)}") from error
+    if not is_file:
         raise CheckpointError(
             f"load checkpoint {folder}: it has no {name}",
             f"A checkpoint is a folder with {CONFIG_FILE} and {WEIGHTS_FILE}.",
@@ -177,7 +207,8 @@ def _read_config(folder: Path) -> dict[str, Any]:
     try:
         if path.stat().st_size > _MOST_CONFIG_BYTES:
             raise CheckpointError(f"load checkpoint {folder}: {CONFIG_FILE} is over 64 MiB")
-        config = json.loads(path.read_bytes())
+        content = path.read_bytes()
+        config = json.loads(content, parse_float=_finite, parse_constant=_finite)
     except OSError as error:
         raise CheckpointError(
             f"load checkpoint {folder}: {CONFIG_FILE}: {reason(error)}"
@@ -196,19 +227,70 @@ def _read_config(folder: Path) -> dict[str, Any]:
     return config
 
 
+def _finite(written: str) -> float:
+    """The number; ``NaN`` and ``Infinity`` are no JSON, and 1e999 no number to work with."""
+    number = float(written)
+    if not math.isfinite(number):
+        raise ValueError(f"{written[:40]} is not a finite number")
+    return number
+
+
+def _check_tokenizer(config: dict[str, Any], architecture: ModelConfig) -> None:
+    kind = _entry(config, "tokenizer", dict).get("kind")
+    if kind != "bytes" or architecture.d_vocab != D_VOCAB:
+        raise ValueError(
+            f"tokenizer and d_vocab must be bytes and {D_VOCAB}, "
+            f"not {kind!r} and {architecture.d_vocab}"
+        )
+
+
+def _split(split: dict[str, Any]) -> Split:
+    fraction, hashes = split["fraction"], split["hashes"]
+    if not _is_number(fraction):
+        raise ValueError(f"split.fraction must be a number, not {fraction!r:.40}")
+    if not (isinstance(hashes, list) and all(isinstance(value, str) for value in hashes)):
+        raise ValueError("split.hashes must be a list of hexadecimal numbers")
+    return Split(fraction=float(fraction), hashes=frozenset(int(value, 16) for value in hashes))
+
+
 def _check_facts(config: dict[str, Any], architecture: ModelConfig) -> None:
+    """Raise `ValueError` where what is said of the training is of another kind than it must be.
+
+    Null is unknown, and so is what is left out.
+    """
     counts = config.get("token_counts")
     if counts is not None and not (
         isinstance(counts, list)
         and len(counts) == architecture.d_vocab
-        and all(isinstance(count, int) and count >= 0 for count in counts)
+        and all(_is_count(count) for count in counts)
     ):
         raise ValueError(f"token_counts must be {architecture.d_vocab} counts, or null")
-    if config.get("step") is not None and not isinstance(config["step"], int):
-        raise ValueError(f"step must be a number, not {config['step']!r}")
     for key in ("recipe", "corpora", "held_out_loss", "versions"):
         if not isinstance(config.get(key), dict | None):
             raise ValueError(f"{key} must be a table, or null")
+    _check_numbers(config, "")
+    for key in ("corpora", "held_out_loss"):
+        for name, facts in (config.get(key) or {}).items():
+            if not isinstance(facts, dict | None):
+                raise ValueError(f"{key}.{name[:40]} must be a table, or null")
+            _check_numbers(facts or {}, f"{key}.{name[:40]}.")
+
+
+def _check_numbers(facts: dict[str, Any], prefix: str) -> None:
+    kinds = {"a count": (_COUNTS, _is_count), "a number": (_NUMBERS, _is_number)}
+    for kind, (keys, is_of_kind) in kinds.items():
+        for key in keys & facts.keys():
+            if facts[key] is not None and not is_of_kind(facts[key]):
+                raise ValueError(f"{prefix}{key} must be {kind}, or null, not {facts[key]!r:.40}")
+
+
+def _is_number(value: Any) -> bool:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return is_number and abs(value) < _TOO_LARGE
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and _is_number(value) and value >= 0
 
 
 def _read_model(path: Path, architecture: ModelConfig) -> Transformer:
@@ -221,18 +303,19 @@ def _read_model(path: Path, architecture: ModelConfig) -> Transformer:
                 )
         with safe_open(path, framework="pt") as file:
             shapes = {name: tuple(file.get_slice(name).get_shape()) for name in file.keys()}  # noqa: SIM118
-            model = _empty_model(architecture, shapes, what)
+            model = empty_model(architecture, shapes, what)
             state = {}
             for name, parameter in model.named_parameters():
                 tensor = file.get_tensor(name)
                 if not tensor.is_floating_point():
                     raise CheckpointError(f"{what}: {name} is {tensor.dtype}, not a float type")
+                tensor = tensor.to(torch.float32)  # a float64 may leave its range
                 if not bool(tensor.isfinite().all()):
                     raise CheckpointError(
                         f"{what}: {name} has values that are not finite",
                         "Its training diverged; take an earlier checkpoint.",
                     )
-                state[name] = tensor.to(torch.float32)
+                state[name] = tensor
                 assert parameter.shape == tensor.shape
     except SafetensorError as error:
         raise CheckpointError(
@@ -246,26 +329,44 @@ def _read_model(path: Path, architecture: ModelConfig) -> Transformer:
     return model
 
 
-def _empty_model(
-    architecture: ModelConfig, shapes: dict[str, tuple[int, ...]], what: str
+def empty_model(
+    architecture: ModelConfig,
+    shapes: dict[str, tuple[int, ...]],
+    what: str,
+    *,
+    said_by: str = CONFIG_FILE,
 ) -> Transformer:
-    """A model without memory for its weights, once the file is known to have just these."""
+    """A model without memory for its weights, once they are known to be just these.
+
+    Args:
+        architecture: What the model should be.
+        shapes: By name, of the weights that there are.
+        what: What is being read, for messages.
+        said_by: Where the architecture is from, for messages.
+
+    Raises:
+        CheckpointError: A weight is missing, unknown or of another shape.
+    """
     if architecture.n_layers > len(shapes):  # before anything is built for each layer
         raise CheckpointError(
             f"{what} has {len(shapes)} tensors, too few for the {architecture.n_layers} layers "
-            f"of {CONFIG_FILE}"
+            f"of {said_by}"
         )
-    with torch.device("meta"):
-        model = Transformer(architecture, seed=None)
+    try:
+        with torch.device("meta"):
+            model = Transformer(architecture, seed=None)
+    except (RuntimeError, TypeError, OverflowError) as error:  # more than 2^63 bytes
+        raise CheckpointError(
+            f"{what}: no model can have the sizes that {said_by} gives"
+        ) from error
     expected = {name: tuple(p.shape) for name, p in model.named_parameters()}
     for name in sorted(expected.keys() ^ shapes.keys()):
         problem = "lacks" if name in expected else "has the unknown tensor"
-        raise CheckpointError(f"{what} {problem} {name[:100]!r}; {CONFIG_FILE} says otherwise")
+        raise CheckpointError(f"{what} {problem} {name[:100]!r}; {said_by} says otherwise")
     for name, shape in expected.items():
         if shapes[name] != shape:
             raise CheckpointError(
-                f"{what}: {name} has shape {list(shapes[name])}, "
-                f"{CONFIG_FILE} makes it {list(shape)}"
+                f"{what}: {name} has shape {list(shapes[name])}, {said_by} makes it {list(shape)}"
             )
     return model
 

@@ -3,12 +3,13 @@
 import json
 import os
 import platform
-from collections.abc import Callable
+import re
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal
 
 import torch
+from safetensors import SafetensorError
 from safetensors.torch import save_file
 
 import interp
@@ -16,6 +17,7 @@ from interp.checkpoints.card import model_card
 from interp.checkpoints.load import CARD_FILE, CONFIG_FILE, FORMAT_VERSION, WEIGHTS_FILE
 from interp.corpus.split import Split
 from interp.errors import OutputError, reason
+from interp.files import replacing
 from interp.model import Transformer
 
 
@@ -62,6 +64,7 @@ def save(
         "versions": versions(),
         **(facts or {}),
     }
+    written, card = _rendered(config)  # before anything is replaced
     dtype = getattr(torch, weights)
     tensors = {
         name: parameter.detach().to("cpu", dtype).contiguous()
@@ -69,27 +72,33 @@ def save(
     }
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        write_whole(folder / WEIGHTS_FILE, lambda path: save_file(tensors, path))
-        write_config(folder, config)
+        with replacing(folder / WEIGHTS_FILE) as path:
+            write_tensors(path, tensors)
+        _write_texts(folder, written, card)
     except OSError as error:
         raise OutputError(f"save checkpoint {folder}: {reason(error)}") from error
 
 
 def write_config(folder: Path, config: dict[str, Any]) -> None:
     """Write config.json and the model card that says the same in words."""
-    written = json.dumps(config, indent=1, ensure_ascii=False, allow_nan=False)
-    write_whole(folder / CONFIG_FILE, lambda path: path.write_text(written + "\n", "utf-8"))
-    write_whole(folder / CARD_FILE, lambda path: path.write_text(model_card(config), "utf-8"))
+    _write_texts(folder, *_rendered(config))
 
 
-def write_whole(path: Path, write: Callable[[Path], object]) -> None:
-    """Let ``write`` make a file beside ``path``, and put it in its place once it is whole."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
+def write_tensors(path: Path, tensors: dict[str, torch.Tensor]) -> None:
+    """Write a safetensors file.
+
+    Raises:
+        OSError: There is no space or permission; safetensors has an error of its own for that.
+    """
+    path.touch()
+    mode = path.stat().st_mode  # safetensors would let nobody else read it
     try:
-        write(beside)
-        beside.replace(path)
-    finally:
-        beside.unlink(missing_ok=True)
+        save_file(tensors, path)
+        path.chmod(mode)
+    except SafetensorError as error:
+        words = str(error)
+        number = re.search(r"\(os error (\d+)\)", words)
+        raise OSError(int(number[1]) if number else 0, _os_words(number, words)) from error
 
 
 def versions() -> dict[str, str]:
@@ -100,6 +109,20 @@ def versions() -> dict[str, str]:
         "torch": torch.__version__,
         "transformer-lens": version("transformer-lens"),
     }
+
+
+def _rendered(config: dict[str, Any]) -> tuple[str, str]:
+    return json.dumps(config, indent=1, ensure_ascii=False, allow_nan=False), model_card(config)
+
+
+def _write_texts(folder: Path, written: str, card: str) -> None:
+    for name, text in ((CONFIG_FILE, written + "\n"), (CARD_FILE, card)):
+        with replacing(folder / name) as path:
+            path.write_text(text, "utf-8")
+
+
+def _os_words(number: re.Match[str] | None, words: str) -> str:
+    return os.strerror(int(number[1])) if number else words.splitlines()[0]
 
 
 _FACTS = (

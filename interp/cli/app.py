@@ -11,6 +11,7 @@ import interp
 from interp.cli.byte_classes import byte_classes
 from interp.cli.demo import demo
 from interp.cli.extract import extract
+from interp.cli.import_ import import_checkpoint
 from interp.cli.inspect import inspect
 from interp.cli.output import INTERRUPTED, one_line, use_any_encoding
 from interp.cli.report import report
@@ -72,6 +73,12 @@ _add(
 )
 _add("inspect", inspect, "What a checkpoint is.", "interp inspect checkpoints/en-zh-per-layer")
 _add(
+    "import",
+    import_checkpoint,
+    "Read the public experiment's checkpoint.",
+    "interp import checkpoint.pt --out my-checkpoint",
+)
+_add(
     "train",
     train,
     "Train a model from a recipe.",
@@ -79,7 +86,7 @@ _add(
 )
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def main(arguments: Sequence[str] | None = None, *, program: typer.Typer = app) -> None:
     """Run the command line and exit with its status.
 
     0 is success, 1 something that could not be done, 2 a command that was not understood, 130
@@ -87,10 +94,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
     Args:
         arguments: Instead of those of the process.
+        program: What understands them.
     """
     use_any_encoding()
     try:
-        status = _run(arguments)
+        status = _run(program, arguments)
         sys.stdout.flush()
     except BrokenPipeError:
         # whoever reads has read enough; nothing more can be said, not even at exit
@@ -99,10 +107,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     sys.exit(status)
 
 
-def _run(arguments: Sequence[str] | None) -> int:
+def _run(program: typer.Typer, arguments: Sequence[str] | None) -> int:
     """The exit status of the command; its errors are said on standard error."""
     try:
-        status = app(args=arguments, prog_name="interp", standalone_mode=False)
+        status = program(args=arguments, prog_name=program.info.name, standalone_mode=False)
     except InterpError as error:
         _say(str(error), error.hint)
         return error.exit_status

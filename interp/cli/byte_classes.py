@@ -25,7 +25,8 @@ def byte_classes(
     """Mean increment by class of byte, per layer, with 95 % intervals.
 
     Over running text, and over the vocabulary for what the byte alone decides. Increments are
-    kept in the cache folder, so that a second analysis of the same text need not read it again.
+    kept in the cache folder, so that a second analysis of the same text need not run the model
+    again.
     """
     from interp.cli.output import Output
     from interp.cli.reading import increment_table

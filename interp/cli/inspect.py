@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from interp.cli.options import CsvOption, JsonOption
+from interp.cli.options import CsvOption, JsonOption, QuietOption
 
 
 def inspect(
@@ -13,6 +13,7 @@ def inspect(
     ],
     as_json: JsonOption = False,
     as_csv: CsvOption = False,
+    quiet: QuietOption = False,
 ) -> None:
     """What a checkpoint is: sizes, position encoding, training, held-out loss, versions.
 
@@ -21,16 +22,16 @@ def inspect(
     from interp.cli.output import CSV, JSON, Output, one_line, write_utf8
     from interp.cli.reading import load_checkpoint
 
-    output = Output.chosen(as_json=as_json, as_csv=as_csv, quiet=False)
+    output = Output.chosen(as_json=as_json, as_csv=as_csv, quiet=quiet)
     from interp.studies.facts import checkpoint_facts, checkpoint_values
 
     checkpoint = load_checkpoint(ckpt)
-    facts = checkpoint_facts(checkpoint)
+    facts = [(one_line(name), one_line(value)) for name, value in checkpoint_facts(checkpoint)]
     if output.format == JSON:
         import json
 
         values = checkpoint_values(checkpoint)
-        write_utf8(json.dumps(values, ensure_ascii=False, indent=1) + "\n")
+        write_utf8(json.dumps(values, indent=1) + "\n")  # escaped: it may say anything
     elif output.format == CSV:
         import csv
         import io
@@ -41,4 +42,4 @@ def inspect(
     else:
         from interp.cli.rendering import fact_table
 
-        output.show([fact_table([(one_line(name), one_line(value)) for name, value in facts])])
+        output.show([fact_table(facts)])

@@ -37,6 +37,10 @@ LimitOption = Annotated[
         "[default: everything]",
     ),
 ]
+DeviceOption = Annotated[
+    str | None,
+    typer.Option("--device", metavar="D", help="cpu, cuda, cuda:1 or mps.  [default: cpu]"),
+]
 IncrementsOption = Annotated[
     str | None,
     typer.Option(

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 TABLE, JSON, CSV = "table", "json", "csv"
 
+TABLE_WIDTH = 80
+"""Columns that every table fits into."""
+
 INTERRUPTED = 130
 """Exit status after Ctrl-C: 128 and the signal's number."""
 
@@ -77,8 +80,12 @@ class Output:
         write_utf8(tables.to_json(table) + "\n" if self.format == JSON else tables.to_csv(table))
 
     def show(self, rendered: Sequence["Rendered"]) -> None:
-        """Print tables for a reader, each with its title above and its notes below."""
+        """Print tables for a reader, each with its title above and its notes below.
+
+        Where the terminal is narrower than a table, it breaks lines, and no number is cut.
+        """
         console = _console(sys.stdout)
+        console.width = max(console.width, TABLE_WIDTH)
         for number, each in enumerate(rendered):
             if number:
                 console.print()

@@ -9,6 +9,9 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
+from interp.analyses.byte_classes import RUNNING_TEXT, VOCABULARY
+from interp.tables import LEAD_BYTE_CEILING
+
 UNDEFINED = "—"
 N_COLUMNS = 6
 """Layers beside each other: more do not fit into 80 columns."""
@@ -37,8 +40,8 @@ class Rendered:
 def byte_class_tables(frame: pd.DataFrame) -> list[Rendered]:
     """Means per class and layer, their 95 % half widths, and the table over byte values."""
     rows = _rows(frame)
-    means = [row for row in rows if row.method != "vocabulary" and row.statistic == "mean"]
-    vocabulary = [row for row in rows if row.method == "vocabulary"]
+    means = [row for row in rows if row.reference == RUNNING_TEXT and row.statistic == "mean"]
+    vocabulary = [row for row in rows if row.reference == VOCABULARY]
     blocks = [
         (columns, [row for row in means if _column_name(row) in columns])
         for columns in _blocks(_column_names(means))
@@ -80,7 +83,7 @@ def auc_tables(frame: pd.DataFrame, *, saturated: Sequence[str] = ()) -> list[Re
     table = _table("layer", "AUC", "95 % interval", "gaps", "texts", "base", "tied")
     was_ceiling = False
     for row in scores:
-        is_ceiling = row.signal == "lead_byte_ceiling"
+        is_ceiling = row.signal == LEAD_BYTE_CEILING
         if is_ceiling and not was_ceiling:
             table.add_section()
         was_ceiling = is_ceiling
@@ -182,14 +185,14 @@ def _auc_notes(rows: Sequence[Any], saturated: Sequence[str]) -> Iterator[str]:
         if row.statistic == "left_out" and row.value:
             yield f"Left out: {row.value:,.0f} of {row.n:,} characters ({row.group})."
     if saturated:
-        yield f"Saturated at the bound, and so tied: {', '.join(saturated)} of all increments."
+        yield f"Within 0.1 % of the bound: {', '.join(saturated)} of all increments."
     yield "Chance is 0.5; below it the increment at a boundary is the smaller one."
     yield "base: share of gaps that are boundaries; tied: share of pairs that are equal."
 
 
 def _notes(part: Sequence[Any]) -> tuple[str, ...]:
     """Every note once, with the rows that it is about."""
-    n_columns = len(_column_names([row for row in part if row.signal != "lead_byte_ceiling"]))
+    n_columns = len(_column_names([row for row in part if row.signal != LEAD_BYTE_CEILING]))
     about: dict[str, dict[str, list[str]]] = {}
     n_rows: dict[str, int] = {}
     for row in part:
@@ -217,7 +220,7 @@ def _names(group: str, columns: Sequence[str], n_columns: int) -> list[str]:
 
 
 def _group_name(row: Any) -> str:
-    return f"{_CEILING}{row.group}" if row.signal == "lead_byte_ceiling" else str(row.group)
+    return f"{_CEILING}{row.group}" if row.signal == LEAD_BYTE_CEILING else str(row.group)
 
 
 def _column_names(rows: Sequence[Any]) -> list[str]:

@@ -7,6 +7,9 @@ import typer
 
 from interp.cli.options import CheckpointOption, FilesArgument, QuietOption
 
+LONGEST_TEXT = 200
+"""Characters of a text that the command on the page repeats."""
+
 
 def report(
     out: Annotated[
@@ -47,8 +50,12 @@ def report(
 
 
 def _command(files: list[str] | None, ckpt: str | None, text: str | None, out: str) -> str:
-    """The command as it could be typed again."""
+    """The command as it could be typed again; a long text is left out, and that is said."""
     words = ["interp", "report"]
     words += ["--ckpt", ckpt] if ckpt is not None else []
-    words += ["--text", text if len(text) <= 200 else "..."] if text is not None else []
-    return shlex.join([*words, "--out", out, *(files or [])])
+    if text is not None:
+        is_long = len(text) > LONGEST_TEXT
+        words += ["--text", f"(text of {len(text):,} characters left out)" if is_long else text]
+    words += ["--out", out]
+    is_option_like = any(name.startswith("-") and name != "-" for name in files or [])
+    return shlex.join([*words, *(["--"] if is_option_like else []), *(files or [])])

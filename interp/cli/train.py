@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from interp.cli.options import CsvOption, JsonOption, QuietOption
+from interp.cli.options import CsvOption, DeviceOption, JsonOption, QuietOption
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,6 +35,7 @@ def train(
             help="Put over the recipe, such as optimization.steps=2000; several times.",
         ),
     ] = None,
+    device: DeviceOption = None,
     show_list: Annotated[
         bool, typer.Option("--list", help="List the shipped recipes and stop.")
     ] = False,
@@ -59,7 +60,7 @@ def train(
         raise UsageError(
             f"train: {missing} is missing", "interp train --list shows the shipped recipes."
         )
-    _train(recipe, out, settings or [], output)
+    _train(recipe, out, settings or [], device, output)
 
 
 def _list_recipes() -> None:
@@ -70,7 +71,9 @@ def _list_recipes() -> None:
     sys.stdout.writelines(f"{name}\n" for name in shipped_recipes())
 
 
-def _train(recipe: str, out: str, settings: list[str], output: "Output") -> None:
+def _train(
+    recipe: str, out: str, settings: list[str], device: str | None, output: "Output"
+) -> None:
     """Run, and say how it ended."""
     from pathlib import Path
 
@@ -79,7 +82,9 @@ def _train(recipe: str, out: str, settings: list[str], output: "Output") -> None
 
     chosen = training.load_recipe(recipe, settings)
     with output.training() as progress:
-        result = training.train(chosen, Path(out), progress=progress, warn=output.warn)
+        result = training.train(
+            chosen, Path(out), device=device, progress=progress, warn=output.warn
+        )
     if result.is_interrupted:
         raise Interrupted(
             f"stopped at step {result.step:,} of {result.n_steps:,} and saved in {out}",

@@ -39,7 +39,7 @@ def word_boundary_auc(
 
     With 95 % intervals clustered by document, and the ceiling of what the next lead byte alone
     can tell. What is not defined is shown as —, with the reason. Increments are kept in the
-    cache folder, so that a second analysis of the same text need not read it again.
+    cache folder, so that a second analysis of the same text need not run the model again.
     """
     from interp.analyses.word_boundaries import SEGMENTERS
     from interp.cli.output import Output
@@ -67,7 +67,7 @@ def word_boundary_auc(
         from interp.studies.first_look import word_boundary_table
         from interp.studies.first_look_page import saturation_notes
 
-        found = word_boundary_table(table, language=lang, progress=progress)
+        found = word_boundary_table(table, language=lang, warn=output.warn, progress=progress)
         saturated = saturation_notes(table)
 
     from interp.cli.rendering import auc_tables

@@ -7,6 +7,7 @@ that is given as a text is refused by its first bytes before anything looks insi
 import glob
 import mmap
 import os
+import re
 import shutil
 import stat
 import sys
@@ -137,61 +138,61 @@ def refuse_binary(file: IO[bytes], path: str, *, wanted: str) -> None:
 
 def binary_kind(head: bytes) -> str | None:
     """The binary format that ``head``, a file's first bytes, is the start of; None if unknown."""
-    for offset, magic, kind in _MAGIC:
-        if head[offset:].startswith(magic):
+    for sign, kind in _SIGNS:
+        if sign.match(head):
             return kind
     # 8 bytes of header length, little-endian and by the format at most 100 MB, then JSON
     if head[8:10] == b'{"' and 2 <= int.from_bytes(head[:8], "little") <= 100_000_000:
         return "safetensors"
-    if head[:1] == b"\x80" and head[1:2] in (b"\x02", b"\x03", b"\x04", b"\x05"):
-        return "pickle"
     return None
 
 
 _LFS_POINTER = b"version https://git-lfs.github.com/spec/"
 
-# A magic number that is also readable text stands here with bytes no text continues it with.
-_MAGIC: tuple[tuple[int, bytes, str], ...] = (
-    (0, b"PK\x03\x04", "zip (also .docx, .pt, .npz)"),
-    (0, b"PK\x05\x06", "zip (also .docx, .pt, .npz)"),
-    (0, b"\x1f\x8b", "gzip"),
-    (4, b"1AY&SY", "bzip2"),
-    (0, b"\xfd7zXZ\x00", "xz"),
-    (0, b"\x28\xb5\x2f\xfd", "Zstandard"),
-    (0, b"7z\xbc\xaf\x27\x1c", "7-Zip"),
-    (0, b"Rar!\x1a\x07", "RAR"),
-    (257, b"ustar", "tar"),
-    (0, b"PAR1\x15", "Parquet"),
-    (0, b"ARROW1\x00", "Arrow"),
-    (0, b"\xff\xff\xff\xff\x10\x00\x00\x00", "Arrow"),
-    (0, b"GGUF\x02\x00\x00\x00", "GGUF"),
-    (0, b"GGUF\x03\x00\x00\x00", "GGUF"),
-    (0, b"\x93NUMPY", "NumPy"),
-    (0, b"\x89HDF\r\n\x1a\n", "HDF5"),
-    (0, b"SQLite format 3\x00", "SQLite"),
-    (0, b"%PDF-", "PDF"),
-    (0, b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "Microsoft Office"),
-    (0, b"\x89PNG\r\n\x1a\n", "PNG"),
-    (0, b"\xff\xd8\xff", "JPEG"),
-    (0, b"GIF87a", "GIF"),
-    (0, b"GIF89a", "GIF"),
-    (8, b"WEBPVP8", "WebP"),
-    (8, b"WAVEfmt ", "WAVE"),
-    (4, b"ftypisom", "MP4"),
-    (4, b"ftypmp42", "MP4"),
-    (0, b"OggS\x00", "Ogg"),
-    (0, b"fLaC\x00", "FLAC"),
-    (0, b"\x7fELF", "ELF"),
-    (0, b"MZ\x90\x00", "Windows program"),
-    (0, b"\xcf\xfa\xed\xfe", "Mach-O"),
-    (0, b"\x00asm", "WebAssembly"),
+# Each sign has a byte that no text has there, such as a control. A PDF without the usual line
+# of bytes that are no UTF-8 is read as a text: so may begin what is written about PDF.
+_SIGNS = tuple(
+    (re.compile(sign, re.DOTALL), kind)
+    for sign, kind in (
+        (rb"PK(?:\x03\x04|\x05\x06)", "zip (also .docx, .pt, .npz)"),
+        (rb"\x1f\x8b", "gzip"),
+        (rb"BZh[1-9](?:1AY&SY.{0,8}[\x00-\x08\x0e-\x1f\x80-\xff]|\x17rE8P\x90)", "bzip2"),
+        (rb"\xfd7zXZ\x00", "xz"),
+        (rb"\x28\xb5\x2f\xfd", "Zstandard"),
+        (rb"7z\xbc\xaf\x27\x1c", "7-Zip"),
+        (rb"Rar!\x1a\x07", "RAR"),
+        (rb".{257}ustar(?:\x00|  \x00)", "tar"),
+        (rb"PAR1\x15", "Parquet"),
+        (rb"ARROW1\x00", "Arrow"),
+        (rb"\xff\xff\xff\xff\x10\x00\x00\x00", "Arrow"),
+        (rb"GGUF[\x02\x03]\x00\x00\x00", "GGUF"),
+        (rb"\x93NUMPY", "NumPy"),
+        (rb"\x89HDF\r\n\x1a\n", "HDF5"),
+        (rb"SQLite format 3\x00", "SQLite"),
+        (rb"%PDF-\d\.\d\s+%(?:[\x80-\xbf]|[\xc0-\xff][^\x80-\xbf])", "PDF"),
+        (rb"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "Microsoft Office"),
+        (rb"\x89PNG\r\n\x1a\n", "PNG"),
+        (rb"\xff\xd8\xff", "JPEG"),
+        (rb"GIF8[79]a.{0,6}\x00", "GIF"),
+        (rb"RIFF.{3}[\x00-\x08]WEBPVP8", "WebP"),
+        (rb"RIFF.{3}[\x00-\x08]WAVE", "WAVE"),
+        (rb"\x00.{3}ftyp", "MP4"),
+        (rb"OggS\x00", "Ogg"),
+        (rb"fLaC\x00", "FLAC"),
+        (rb"\x7fELF", "ELF"),
+        (rb"MZ\x90\x00", "Windows program"),
+        (rb"\xcf\xfa\xed\xfe", "Mach-O"),
+        (rb"\x00asm", "WebAssembly"),
+        (rb"\x80[\x02-\x05]", "pickle"),
+    )
 )
 
 _COMPRESSED = ("zip (also .docx, .pt, .npz)", "gzip", "bzip2", "xz", "Zstandard", "7-Zip", "RAR")
 
 
 def _found(pattern: str) -> list[str]:
-    path = str(Path(pattern).expanduser()) if pattern.startswith("~") else pattern
+    # unlike Path.expanduser, this leaves ~NAME as it is where there is no such user
+    path = pattern if os.path.lexists(pattern) else os.path.expanduser(pattern)  # noqa: PTH111
     if Path(path).is_dir():
         raise _folder_error(Path(path))
     if os.path.lexists(path) or not glob.has_magic(pattern):

@@ -59,15 +59,17 @@ class HubCorpus:
             raise InputError(f"cannot read {self.address}: the Hub gives no revision for it")
         return commit
 
-    def rows(self) -> Iterator[Row]:
+    def rows(self, revision: str) -> Iterator[Row]:
         """The rows of the split ``train``, streamed: nothing is downloaded beyond what is read.
+
+        Args:
+            revision: A commit, as `revision` gave it.
 
         Raises:
             InputError: It cannot be reached or read, or its rows have no text.
         """
         import datasets
 
-        revision = self.revision()
         with _without_progress_bars():
             try:
                 stream = iter(

@@ -1,15 +1,18 @@
 """A corpus packed into one memory-mapped stream of tokens, kept in the cache.
 
 Each document stands after its separator; the stream's layout is what training windows are
-cut from. The cache is keyed by content, so a changed file makes a new entry.
+cut from. The cache is keyed by content, so a changed file makes a new entry; an entry that
+something damaged is made anew.
 """
 
 import hashlib
 import json
-import os
+import re
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,9 +23,12 @@ from interp.cache import cache_folder
 from interp.corpus.documents import Document
 from interp.corpus.split import Split
 from interp.errors import InputError, OutputError, reason
-from interp.text import D_VOCAB, encode
+from interp.text import SEPARATOR, Content
 
 _FORMAT = "packed-1"
+_PIECE_BYTES = 1 << 20
+_UNFINISHED = ".packing-"
+_STALE_SECONDS = 86_400.0
 
 
 @dataclass(frozen=True)
@@ -34,14 +40,12 @@ class PackedCorpus:
         tokens: The stream, a read-only memory map.
         n_documents: How many documents it has.
         n_bytes: How many bytes of text: tokens less separators.
-        token_counts: How often each id stands in it; 257 entries.
     """
 
     fingerprint: str
     tokens: UInt16[np.ndarray, " token"]
     n_documents: int
     n_bytes: int
-    token_counts: tuple[int, ...]
 
 
 def pack(
@@ -62,34 +66,70 @@ def pack(
     key = hashlib.sha256(
         json.dumps([_FORMAT, fingerprint, split.fraction, sorted(split.hashes)]).encode()
     ).hexdigest()
-    folder = cache_folder() / "corpora" / key
-    if not (folder / "corpus.json").is_file():
-        try:
-            _pack_into(folder, documents(), split, name)
-        except OSError as error:
-            raise OutputError(
-                f"pack corpus {name}: cannot write to {folder.parent}: {reason(error)}",
-                "Set INTERP_CACHE to a folder with space that can be written.",
-            ) from error
-    facts = json.loads((folder / "corpus.json").read_text())
-    tokens = np.memmap(folder / "tokens.uint16", dtype="<u2", mode="r")
-    return PackedCorpus(key, tokens, facts["n_documents"], facts["n_bytes"], tuple(facts["counts"]))
+    found = packed(key)
+    if found is not None:
+        return found
+    folder = _entry(key)
+    try:
+        _pack_into(folder, documents(), split, name)
+    except OSError as error:
+        raise OutputError(
+            f"pack corpus {name}: cannot write to {folder.parent}: {reason(error)}",
+            "Set INTERP_CACHE to a folder with space that can be written.",
+        ) from error
+    made = packed(key)
+    if made is None:
+        raise OutputError(
+            f"pack corpus {name}: what was written to {folder} cannot be read back",
+            "Set INTERP_CACHE to another folder.",
+        )
+    return made
+
+
+def packed(key: str) -> PackedCorpus | None:
+    """The corpus that the cache keeps under ``key``; None if there is none, or a damaged one.
+
+    Args:
+        key: The fingerprint of a `PackedCorpus`.
+    """
+    if not re.fullmatch("[0-9a-f]{64}", key):
+        return None
+    try:
+        facts = json.loads((_entry(key) / "corpus.json").read_text("utf-8"))
+        n_documents, n_bytes = int(facts["n_documents"]), int(facts["n_bytes"])
+        tokens = np.memmap(_entry(key) / "tokens.uint16", dtype="<u2", mode="r")
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    if len(tokens) != n_bytes + n_documents:  # cut short, as by a full disk
+        return None
+    return PackedCorpus(key, tokens, n_documents, n_bytes)
+
+
+def _entry(key: str) -> Path:
+    return cache_folder() / "corpora" / key
+
+
+def _ids(content: Content) -> Iterator[UInt16[np.ndarray, " token"]]:
+    """The separator and a document's bytes, in pieces of bounded memory."""
+    yield np.array([SEPARATOR], dtype="<u2")
+    for start in range(0, len(content), _PIECE_BYTES):
+        piece = content[start : start + _PIECE_BYTES]
+        yield np.frombuffer(piece, dtype=np.uint8).astype("<u2")
 
 
 def _pack_into(folder: Path, documents: Iterable[Document], split: Split, name: str) -> None:
     folder.parent.mkdir(parents=True, exist_ok=True)
-    beside = Path(tempfile.mkdtemp(dir=folder.parent, prefix=".packing-"))
+    _remove_stale(folder.parent)
+    beside = Path(tempfile.mkdtemp(dir=folder.parent, prefix=_UNFINISHED))
     try:
         n_documents = n_bytes = 0
-        counts = np.zeros(D_VOCAB, dtype=np.int64)
         with (beside / "tokens.uint16").open("wb") as file:
             for document in documents:
-                content = document.content[:]
-                if not content or split.is_held_out(content):
+                content = document.content
+                if not len(content) or split.is_held_out(content):
                     continue
-                ids = encode(content)
-                file.write(ids.astype("<u2").tobytes())
-                counts += np.bincount(ids, minlength=D_VOCAB)
+                for ids in _ids(content):
+                    file.write(ids.tobytes())
                 n_documents += 1
                 n_bytes += len(content)
         if not n_bytes:
@@ -97,12 +137,23 @@ def _pack_into(folder: Path, documents: Iterable[Document], split: Split, name: 
                 f"pack corpus {name}: no document is left to train on",
                 "Give more text, or hold out less.",
             )
-        facts = {"n_documents": n_documents, "n_bytes": n_bytes, "counts": counts.tolist()}
-        (beside / "corpus.json").write_text(json.dumps(facts))
+        facts = {"n_documents": n_documents, "n_bytes": n_bytes}
+        (beside / "corpus.json").write_text(json.dumps(facts), "utf-8")
+        if packed(folder.name) is None:
+            shutil.rmtree(folder, ignore_errors=True)
         try:
-            os.rename(beside, folder)  # noqa: PTH104  (Path.rename says the same)
+            beside.rename(folder)
         except OSError:
-            if not (folder / "corpus.json").is_file():  # else another process was first
+            if packed(folder.name) is None:  # else another process was first
                 raise
     finally:
         shutil.rmtree(beside, ignore_errors=True)
+
+
+def _remove_stale(folder: Path) -> None:
+    """Delete what a kill left unfinished more than a day ago; younger may be in the making."""
+    for entry in folder.glob(f"{_UNFINISHED}*"):
+        with suppress(OSError):
+            written = max(path.stat().st_mtime for path in (entry, *entry.iterdir()))
+            if time.time() - written > _STALE_SECONDS:
+                shutil.rmtree(entry, ignore_errors=True)

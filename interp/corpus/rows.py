@@ -170,8 +170,8 @@ def invalid_bytes_warning(place: str, n_invalid: int) -> str:
 
 
 def counted(number: int, noun: str) -> str:
-    """``1 row``, ``2 rows``."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+    """``1 row``, ``2,000 rows``."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def first_line(words: str) -> str:

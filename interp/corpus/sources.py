@@ -51,7 +51,8 @@ class TextInput:
     """What a command reads: a text given, then files, then corpora, one after the other.
 
     With none of them it is the sample inside the package. Standard input and pipes are read
-    once and kept, so that `documents` can be called again.
+    once and kept, so that `documents` can be called again; the revision of a data set on the
+    Hub is asked once, so that documents and fingerprint are of the same.
 
     Attributes:
         files: Paths, or ``-`` for standard input.
@@ -68,6 +69,7 @@ class TextInput:
     _streams: OneTimeStreams = field(
         default_factory=OneTimeStreams, init=False, repr=False, compare=False
     )
+    _revisions: dict[str, str] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         _check_limit(self.limit_bytes)
@@ -116,7 +118,11 @@ class TextInput:
             files = [_sample_file(language) for language in SAMPLE_LANGUAGES]
             return _digest([["sample", hashlib.sha256(f.read_bytes()).hexdigest()] for f in files])
         corpus = corpus_fingerprint(
-            self.files, self.corpora, self.limit_bytes, streams=self._streams
+            self.files,
+            self.corpora,
+            self.limit_bytes,
+            streams=self._streams,
+            revisions=self._revisions,
         )
         if self.literal is None:
             return corpus
@@ -144,7 +150,11 @@ class TextInput:
         yield from documents_from_files(self.files, warn=warn, streams=self._streams)
         for spec in self.corpora:
             yield from documents_from_corpus(
-                spec, limit_bytes=self.limit_bytes, warn=warn, streams=self._streams
+                spec,
+                limit_bytes=self.limit_bytes,
+                warn=warn,
+                streams=self._streams,
+                revisions=self._revisions,
             )
 
 
@@ -172,6 +182,7 @@ def documents_from_corpus(
     limit_bytes: int | None = None,
     warn: Warn = ignore,
     streams: OneTimeStreams | None = None,
+    revisions: dict[str, str] | None = None,
 ) -> Iterator[Document]:
     """The documents of a corpus: a path, a glob, or ``hub:OWNER/NAME/CONFIG`` (streamed).
 
@@ -181,6 +192,7 @@ def documents_from_corpus(
             is given even if it does. It must be given for the Hub.
         warn: As in `documents_from_files`.
         streams: As in `documents_from_files`.
+        revisions: By repo, at which revision to read it; what is asked is added.
 
     Raises:
         InputError: As in `documents_from_files`, or the Hub cannot be reached.
@@ -189,7 +201,8 @@ def documents_from_corpus(
     _check_limit(limit_bytes)
     if spec.startswith(PREFIX):
         corpus = _hub_corpus(spec, limit_bytes)
-        documents = documents_from_rows(corpus.rows(), source=corpus.address, warn=warn)
+        rows = corpus.rows(_revision(corpus, revisions))
+        documents = documents_from_rows(rows, source=corpus.address, warn=warn)
     else:
         documents = documents_from_files([spec], warn=warn, streams=streams)
     with closing(documents):
@@ -215,6 +228,7 @@ def corpus_fingerprint(
     limit_bytes: int | None,
     *,
     streams: OneTimeStreams | None = None,
+    revisions: dict[str, str] | None = None,
 ) -> str:
     """The key of a corpus in caches and manifests: SHA-256, in hex.
 
@@ -227,7 +241,7 @@ def corpus_fingerprint(
     for spec in specs:
         if spec.startswith(PREFIX):
             corpus = _hub_corpus(spec, limit_bytes)
-            what: object = ["hub", corpus.repo, corpus.revision(), corpus.config]
+            what: object = ["hub", corpus.repo, _revision(corpus, revisions), corpus.config]
         else:
             what = [_file_part(path, streams) for path in expand(spec)]
         parts.append(["corpus", what, limit_bytes])
@@ -300,6 +314,13 @@ def _hub_corpus(spec: str, limit_bytes: int | None) -> HubCorpus:
             "Give one, such as --limit 20000000.",
         )
     return corpus
+
+
+def _revision(corpus: HubCorpus, revisions: dict[str, str] | None) -> str:
+    known = {} if revisions is None else revisions
+    if corpus.repo not in known:
+        known[corpus.repo] = corpus.revision()
+    return known[corpus.repo]
 
 
 def _sample_file(language: str) -> Traversable:

@@ -5,7 +5,6 @@ is known not to have seen it.
 """
 
 import hashlib
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from interp.text import Content
@@ -41,8 +40,3 @@ def document_hash(content: Content) -> int:
     for start in range(0, len(content), _PIECE_BYTES):
         digest.update(content[start : start + _PIECE_BYTES])
     return int.from_bytes(digest.digest()[:8], "big")
-
-
-def split_of(held_out: Iterable[Content], fraction: float = 0.0) -> Split:
-    """The split that holds out the documents given, and a fraction of all others."""
-    return Split(fraction=fraction, hashes=frozenset(document_hash(c) for c in held_out))

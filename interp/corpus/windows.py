@@ -12,7 +12,7 @@ from jaxtyping import Int, UInt16
 
 
 def training_windows(
-    streams: Sequence[UInt16[np.ndarray, " token"]],
+    streams: Sequence[UInt16[np.ndarray, " _"]],
     *,
     n_ctx: int,
     seed: int,
@@ -52,6 +52,8 @@ def n_windows_in(stream: UInt16[np.ndarray, " token"], n_ctx: int) -> int:
     return (len(stream) - 1) // n_ctx
 
 
-@lru_cache(maxsize=8)
+# One order per stream is in use at a time, two where a pass ends: far fewer than this. All
+# orders of a run together are 8 bytes for each window that it draws.
+@lru_cache(maxsize=4096)
 def _order(n_windows: int, seed: int, which: int, n_pass: int) -> Int[np.ndarray, " window"]:
     return np.random.default_rng([seed, which, n_pass]).permutation(n_windows)

@@ -1,49 +1,47 @@
 """Extraction: signals of a text, from one forward pass per window, into an IncrementTable."""
 
-import platform
+import hashlib
+import json
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from importlib.metadata import version
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
 
-import interp
+from interp.checkpoints import Checkpoint
+from interp.checkpoints.save import versions
 from interp.corpus.documents import Document
 from interp.errors import InputError, UsageError
 from interp.extraction.batches import Part, cut_into_parts, forget_pages
 from interp.extraction.increment_table import (
     DOCUMENTS,
     IncrementTable,
+    is_whole,
     part_path,
     vocabulary_path,
 )
 from interp.extraction.reader import (
     SignalReader,
     default_batch_tokens,
-    find_device,
-    model_on,
+    evaluating,
     rows_of,
 )
 from interp.extraction.signals import Signal, TokenColumns, find_signals
 from interp.extraction.table_writer import (
     Corpus,
     CorpusHash,
-    make_folder,
+    prepare_folder,
     refuse_difference,
-    replacing,
     started,
     survey,
     write_manifest,
     write_part,
     write_vocabulary,
+    written,
 )
-
-if TYPE_CHECKING:
-    from interp.checkpoints import Checkpoint
 
 Progress = Callable[[int, int | None], None]
 """Called with bytes done and bytes in all (None where that is not known)."""
@@ -57,13 +55,12 @@ _DOCUMENT_ROWS_IN_MEMORY = 1 << 25  # bytes of documents.parquet, before a tempo
 
 
 def extract(
-    checkpoint: "Checkpoint",
+    checkpoint: Checkpoint,
     documents: Callable[[], Iterable[Document]],
     out: str | Path,
     *,
     signals: Sequence[str] = ("increment",),
     dtype: str = "float32",
-    device: str | None = None,
     stride: int | None = None,
     batch_tokens: int | None = None,
     part_tokens: int = PART_TOKENS,
@@ -81,12 +78,11 @@ def extract(
     complete one is left as it is.
 
     Args:
-        checkpoint: The model.
+        checkpoint: The model; it reads where it is (``interp.load(..., device="cuda")``).
         documents: Gives the documents anew at each call; they are read twice.
         out: The folder of the table.
         signals: Names from `interp.extraction.signals.SIGNALS`.
         dtype: ``float32``, or ``bfloat16`` for autocast: increments are float32 all the same.
-        device: ``cpu``, ``cuda``, ``cuda:1``, ``mps``; None for where the model is.
         stride: Tokens from window to window, 8 to n_ctx; None for half of n_ctx.
         batch_tokens: The most tokens of a batch; None for what suits the device.
         part_tokens: Tokens of a part, which is what an interruption can cost; fewer where the
@@ -97,7 +93,7 @@ def extract(
         The complete table.
 
     Raises:
-        InputError: Unknown signal, device not there, no text, or text that changed meanwhile.
+        InputError: Unknown signal, no text, or text that changed meanwhile.
         OutputError: ``out`` holds something else, or cannot be written.
         UsageError: A dtype or stride that cannot be.
     """
@@ -105,7 +101,7 @@ def extract(
     if dtype not in ("float32", "bfloat16"):
         raise UsageError(f"extraction: dtype must be float32 or bfloat16, not {dtype!r}")
     model, folder = checkpoint.model, Path(out)
-    place = find_device(device, model)
+    place = model.W_E.device
     looked_up = {signal.name: signal.token_columns(model) for signal in found}
     wanted = _wanted(checkpoint, found, looked_up, dtype, stride, part_tokens)
     there = started(folder)
@@ -121,7 +117,7 @@ def extract(
             pass  # a file of it is gone: it is made again
     tokens = batch_tokens or default_batch_tokens(place, dtype)
     with (
-        model_on(model, place),
+        evaluating(model),
         torch.no_grad(),  # in inference mode autocast converts the weights anew at each use
         torch.autocast(place.type, torch.bfloat16, enabled=dtype == "bfloat16"),
     ):
@@ -130,7 +126,22 @@ def extract(
     return _finish(folder, manifest, corpus, n_parts)
 
 
-def _checked_stride(stride: int | None, window: int) -> int:
+def training_fingerprint(checkpoint: Checkpoint) -> str:
+    """SHA-256, in hex, of what a table takes from the record of the training text.
+
+    That is which texts were held out, and how often each token was seen: two checkpoints with
+    the same weights need not say the same of them.
+    """
+    about = [checkpoint.config.get(key) for key in ("split", "token_counts")]
+    return hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()
+
+
+def checked_stride(stride: int | None, window: int) -> int:
+    """Tokens from window to window; half a window where none is given.
+
+    Raises:
+        UsageError: It is below 8 or above the window.
+    """
     if stride is None:
         return max(8, window // 2)
     if not 8 <= stride <= window:
@@ -141,7 +152,7 @@ def _checked_stride(stride: int | None, window: int) -> int:
 
 
 def _wanted(
-    checkpoint: "Checkpoint",
+    checkpoint: Checkpoint,
     signals: tuple[Signal, ...],
     looked_up: Mapping[str, TokenColumns],
     dtype: str,
@@ -156,6 +167,7 @@ def _wanted(
     return {
         "checkpoint": checkpoint.name,
         "checkpoint_fingerprint": checkpoint.fingerprint,
+        "training_fingerprint": training_fingerprint(checkpoint),
         "model": config.to_dict(),
         "n_layers": config.n_layers,
         "n_heads": config.n_heads,
@@ -163,7 +175,7 @@ def _wanted(
         "increment_scope": getattr(position, "scope", None),
         "max_increment": getattr(position, "max_increment", None),
         "window": config.n_ctx,
-        "stride": _checked_stride(stride, config.n_ctx),
+        "stride": checked_stride(stride, config.n_ctx),
         "dtype": dtype,
         "part_tokens": min(part_tokens, _MOST_PART_VALUES // n_columns),
         "signals": {
@@ -176,12 +188,7 @@ def _wanted(
             }
             for signal in signals
         },
-        "versions": {
-            "interp": interp.__version__,
-            "python": platform.python_version(),
-            "torch": torch.__version__,
-            "transformer-lens": version("transformer-lens"),
-        },
+        "versions": versions(),
     }
 
 
@@ -189,7 +196,7 @@ def _begin(
     folder: Path,
     manifest: dict[str, Any],
     looked_up: Mapping[str, TokenColumns],
-    checkpoint: "Checkpoint",
+    checkpoint: Checkpoint,
     documents: Callable[[], Iterable[Document]],
 ) -> Corpus:
     """Read the documents once and write what stands in the folder before the parts.
@@ -208,17 +215,17 @@ def _begin(
         }
         if there is not None:
             refuse_difference(folder, there, about)
-        make_folder(folder)
+        prepare_folder(folder)
         manifest |= about
         if there is None:
             write_manifest(folder, manifest)
-        if not (folder / DOCUMENTS).is_file():
+        if not is_whole(folder / DOCUMENTS):
             rows.seek(0)
-            with replacing(folder / DOCUMENTS) as file:
+            with written(folder / DOCUMENTS) as file:
                 shutil.copyfileobj(rows, file)
     for signal, columns in looked_up.items():
         path = vocabulary_path(folder, signal)
-        if columns and not path.is_file():
+        if columns and not is_whole(path):
             write_vocabulary(path, columns, checkpoint.config.get("token_counts"))
     return corpus
 
@@ -248,7 +255,7 @@ def _write_parts(
     ):
         paths = {s.name: part_path(folder, s.name, n_parts) for s in reader.signals}
         n_parts += 1
-        if all(path.is_file() for path in paths.values()):
+        if all(is_whole(path) for path in paths.values()):
             on_tokens(sum(piece.n_new for piece in pieces))
             for piece in pieces:
                 forget_pages(piece.content)

@@ -59,6 +59,7 @@ def reading(
     except _AllRead as error:
         if error is not all_read:  # it belongs to a block around this one
             raise
+        error.__traceback__ = None  # else the frames in it keep the pass's tensors alive
     if missing:
         raise InputError(f"the forward pass never came to {', '.join(sorted(missing))}")
 

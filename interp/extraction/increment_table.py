@@ -10,9 +10,8 @@ DuckDB, or Polars) reads the signal's folder as it is. The parts of two signals 
 the same row, so join on ``doc`` and ``offset``.
 """
 
-import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -27,11 +26,20 @@ import pyarrow.parquet as pq
 from jaxtyping import Float32, Int32
 
 from interp.errors import InputError, reason
+from interp.extraction.manifest import COLUMN, MANIFEST, read_manifest
+from interp.text import D_VOCAB, SEPARATOR
 
-FORMAT = "interp IncrementTable"
-FORMAT_VERSION = 1
-MANIFEST = "manifest.json"
 DOCUMENTS = "documents.parquet"
+DOCUMENT_SCHEMA = pa.schema(
+    {
+        "doc": pa.int32(),
+        "source": pa.string(),
+        "id": pa.string(),
+        "n_bytes": pa.int64(),
+        "dropped_bytes": pa.int32(),
+        "held_out": pa.bool_(),
+    }
+)
 KEYS = ("doc", "offset", "token", "context")
 ROW_GROUP = 65_536
 """Rows that are read and written together."""
@@ -96,8 +104,11 @@ class IncrementTable:
             )
         table = cls(folder, manifest)
         for path in [folder / DOCUMENTS, *(p for s in table.signals for p in table.parts(s))]:
-            if not path.is_file():
-                raise InputError(f"{path}: missing from the IncrementTable", "extract again")
+            if not is_whole(path):
+                raise InputError(
+                    f"{path}: missing from the IncrementTable, or damaged",
+                    "run the same extraction again: it makes only what is missing",
+                )
         return table
 
     @property
@@ -109,9 +120,17 @@ class IncrementTable:
     def documents(self) -> pd.DataFrame:
         """One row per document: doc, source, id, n_bytes, dropped_bytes, held_out (nullable)."""
         path = self.folder / DOCUMENTS
-        with _damage_named(path):
-            documents = pq.read_table(path).to_pandas()
-            return documents.astype({"held_out": "boolean"})
+        with _damage_named(path), pq.ParquetFile(path) as file:
+            _require_columns(file, {field.name: field.type for field in DOCUMENT_SCHEMA})
+            read = file.read(DOCUMENT_SCHEMA.names)
+            if any(read.column(name).null_count for name in DOCUMENT_SCHEMA.names[:-1]):
+                raise ValueError("a value is null")
+            documents = read.to_pandas(ignore_metadata=True).astype({"held_out": "boolean"})
+            if not np.array_equal(documents["doc"], np.arange(len(documents))):
+                raise ValueError("its documents are not numbered from 0")
+            if (documents["n_bytes"] < 0).any():
+                raise ValueError("a document has a negative size")
+            return documents
 
     def columns(self, signal: str = "increment") -> list[str]:
         """Names of the signal's columns: ``L0``..., ``L0H0``..., ``shared``... or ``value``."""
@@ -129,12 +148,19 @@ class IncrementTable:
             Columns ``token``, ``n_in_training`` (null where not known) and the signal's columns
             that the token decides (``shared``..., or those of L0).
         """
-        self._signal(signal)
+        columns = self.columns(signal)
         path = vocabulary_path(self.folder, signal)
         if not path.is_file():
             return None
-        with _damage_named(path):
-            return pq.read_table(path).to_pandas().astype({"n_in_training": "Int64"})
+        with _damage_named(path), pq.ParquetFile(path) as file:
+            decided = [name for name in columns if name in file.schema_arrow.names]
+            kinds = {"token": pa.int32(), "n_in_training": pa.int64()}
+            kinds |= dict.fromkeys(decided, pa.float32())
+            _require_columns(file, kinds)
+            vocabulary = file.read(list(kinds)).to_pandas(ignore_metadata=True)
+            if vocabulary["token"].tolist() != list(range(D_VOCAB)):
+                raise ValueError(f"its tokens are not 0 to {D_VOCAB - 1}")
+            return vocabulary.astype({"n_in_training": "Int64"})
 
     def batches(self, signal: str = "increment") -> Iterator[pa.RecordBatch]:
         """The signal's rows in order, at most `ROW_GROUP` at a time.
@@ -142,13 +168,14 @@ class IncrementTable:
         Raises:
             InputError: A part is damaged.
         """
-        names = [*KEYS, *self.columns(signal)]
+        kinds = dict.fromkeys(KEYS, pa.int32()) | dict.fromkeys(self.columns(signal), pa.float32())
         for path in self.parts(signal):
             with _damage_named(path), pq.ParquetFile(path) as part:
-                missing = set(names) - set(part.schema_arrow.names)
-                if missing:
-                    raise InputError(f"{path}: has no column {', '.join(sorted(missing))}")
-                yield from part.iter_batches(batch_size=ROW_GROUP, columns=names)
+                _require_columns(part, kinds)
+                for batch in part.iter_batches(batch_size=ROW_GROUP, columns=list(kinds)):
+                    if any(batch.column(name).null_count for name in KEYS):
+                        raise ValueError("a value that tells where a row belongs is null")
+                    yield batch
 
     def read_documents(self, signal: str = "increment") -> Iterator[DocumentSignal]:
         """The signal document by document, in order; memory is that of the longest document.
@@ -165,13 +192,13 @@ class IncrementTable:
                 of_document.append(stretch)
                 stretch = next(stretches, None)
             offsets = np.concatenate([s.offsets for s in of_document] or [np.empty(0, np.int32)])
-            if not np.array_equal(offsets, np.arange(-1, n_bytes)):
+            tokens = np.concatenate([s.tokens for s in of_document] or [np.empty(0, np.int32)])
+            if len(offsets) != n_bytes + 1 or not _is_text(offsets, tokens):
                 raise InputError(
                     f"{self.folder}: document {doc} has {n_bytes + 1} tokens, but the "
                     f"{len(offsets)} rows of it in signal {signal} are not these",
                     "extract again to a new folder",
                 )
-            tokens = np.concatenate([s.tokens for s in of_document])
             yield DocumentSignal(
                 doc=doc,
                 source=source,
@@ -218,6 +245,15 @@ class _Stretch:
     values: np.ndarray
 
 
+def is_whole(path: Path) -> bool:
+    """Whether a Parquet file is there with its end, which is written last."""
+    try:
+        pq.read_metadata(path)
+    except (OSError, pa.ArrowException):
+        return False
+    return True
+
+
 def layer_and_head(column: str) -> tuple[int | None, int | None]:
     """The layer and head that a column of an IncrementTable belongs to; None where it has none.
 
@@ -226,8 +262,8 @@ def layer_and_head(column: str) -> tuple[int | None, int | None]:
     >>> layer_and_head("value")
     (None, None)
     """
-    match = re.fullmatch(r"(?:L(\d+)|shared)(?:H(\d+))?", column)
-    layer, head = match.groups() if match else (None, None)
+    match = COLUMN.fullmatch(column)
+    layer, head = match.group("layer", "head") if match else (None, None)
     return (None if layer is None else int(layer)), (None if head is None else int(head))
 
 
@@ -246,51 +282,6 @@ def vocabulary_path(folder: Path, signal: str) -> Path:
     return folder / f"{folder_name(signal)}.vocabulary.parquet"
 
 
-def read_manifest(folder: Path) -> dict[str, Any] | None:
-    """The manifest in ``folder``, or None where there is none.
-
-    Raises:
-        InputError: It cannot be read, or is not the manifest of an IncrementTable.
-    """
-    path = folder / MANIFEST
-    try:
-        manifest = json.loads(path.read_bytes())
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {reason(error)}") from None
-    except (ValueError, RecursionError):
-        raise InputError(f"{path}: damaged: not JSON", "extract again to a new folder") from None
-    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
-        raise InputError(f"{path}: not the manifest of an IncrementTable")
-    version = manifest.get("format_version")
-    if version != FORMAT_VERSION:
-        raise InputError(
-            f"{path}: format version {version!r}; this interp reads {FORMAT_VERSION}",
-            "extract again, or use the interp that made it",
-        )
-    if not _is_well_formed(manifest):
-        raise InputError(f"{path}: damaged: fields are missing", "extract again to a new folder")
-    return manifest
-
-
-def _is_well_formed(manifest: dict[str, Any]) -> bool:
-    signals = manifest.get("signals")
-    return (
-        isinstance(manifest.get("complete"), bool)
-        and isinstance(manifest.get("checkpoint"), str)
-        and isinstance(signals, dict)
-        and all(
-            isinstance(signal, dict)
-            and isinstance(signal.get("columns"), list)
-            and all(isinstance(column, str) for column in signal["columns"])
-            and isinstance(signal.get("n_parts", 0), int)
-            for signal in signals.values()
-        )
-        and (not manifest["complete"] or all("n_parts" in s for s in signals.values()))
-    )
-
-
 @contextmanager
 def _damage_named(path: Path) -> Iterator[None]:
     """Turns what a damaged Parquet file raises into one line that names the file."""
@@ -307,3 +298,18 @@ def _damage_named(path: Path) -> Iterator[None]:
 def _numpy(batch: pa.RecordBatch, column: str) -> np.ndarray:
     """A column as numpy; null becomes NaN."""
     return batch.column(column).to_numpy(zero_copy_only=False)
+
+
+def _require_columns(file: pq.ParquetFile, kinds: Mapping[str, pa.DataType]) -> None:
+    schema = file.schema_arrow
+    for name, kind in kinds.items():
+        index = schema.get_field_index(name)  # -1 also for a name that is there twice
+        if index < 0 or schema.field(index).type != kind:
+            raise ValueError(f"it has no column {name} of type {kind}")
+
+
+def _is_text(offsets: np.ndarray, tokens: np.ndarray) -> bool:
+    """Whether these are the separator and then byte after byte."""
+    is_in_order = np.array_equal(offsets, np.arange(-1, len(offsets) - 1))
+    is_bytes = tokens[1:].min(initial=0) >= 0 and tokens[1:].max(initial=0) < SEPARATOR
+    return is_in_order and tokens[0] == SEPARATOR and bool(is_bytes)

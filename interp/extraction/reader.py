@@ -13,6 +13,7 @@ from interp.extraction.batches import Batch, Part, Rows
 from interp.extraction.hooks import reading
 from interp.extraction.signals import Forward, Signal, TokenColumns
 from interp.model import Transformer
+from interp.model.attention import is_hooked
 
 # Tokens of a batch. On two CPU cores a 256/8/6 model reads 512-byte windows fastest in batches
 # of 8 (bfloat16) and 4 to 8 (float32), which stay in the cache; in batches of 32 bfloat16 takes
@@ -38,6 +39,16 @@ class SignalReader:
     looked_up: Mapping[str, TokenColumns]
     device: torch.device
     batch_tokens: int
+
+    def __post_init__(self) -> None:
+        """Refuse a hooked model: look-ups would ignore its hooks, and the manifest them all."""
+        hooked = [name for name, point in self.model.hook_dict.items() if is_hooked(point)]
+        if hooked:
+            raise InputError(
+                f"extraction: the model has hooks ({', '.join(hooked[:3])}), so that its signals "
+                "would not be the checkpoint's",
+                "Call model.reset_hooks() first; to see what a hook does, use run_with_hooks.",
+            )
 
     def read(
         self, part: Part, on_tokens: Callable[[int], None] = lambda _n_tokens: None
@@ -103,33 +114,12 @@ def default_batch_tokens(device: torch.device, dtype: str) -> int:
     return _BATCH_TOKENS.get(device.type, {}).get(dtype, _BATCH_TOKENS_OF_AN_ACCELERATOR)
 
 
-def find_device(name: str | None, model: Transformer) -> torch.device:
-    """The device of this name; None is where the model is.
-
-    Raises:
-        InputError: There is no such device here.
-    """
-    if name is None:
-        return model.W_E.device
-    try:
-        device = torch.device(name)
-    except RuntimeError:
-        raise InputError(f"device {name!r}: unknown", "use cpu, cuda, cuda:0 or mps") from None
-    n_devices = {
-        "cpu": 1,
-        "cuda": torch.cuda.device_count() if torch.cuda.is_available() else 0,
-        "mps": int(torch.backends.mps.is_available()),
-    }.get(device.type, 0)
-    if (device.index or 0) >= n_devices:
-        raise InputError(f"device {name}: not available here", "use --device cpu")
-    return device
-
-
 @contextmanager
-def model_on(model: Transformer, device: torch.device) -> Iterator[Transformer]:
-    """The model on ``device`` for the block, then back where it was."""
-    before, was_training = model.W_E.device, model.training
+def evaluating(model: Transformer) -> Iterator[None]:
+    """The model in evaluation mode for the block, then in the mode in which it was."""
+    was_training = model.training
     try:
-        yield model.to(device).eval()
+        model.eval()
+        yield
     finally:
-        model.to(before).train(was_training)
+        model.train(was_training)

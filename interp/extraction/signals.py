@@ -17,7 +17,6 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from interp.errors import InputError
-from interp.extraction.increment_table import layer_and_head as layer_and_head
 from interp.model import ModelConfig, RopeConfig, Transformer
 from interp.model.loss import surprisal_nats
 

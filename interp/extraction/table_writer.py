@@ -16,17 +16,14 @@ import pyarrow.parquet as pq
 from interp.corpus.documents import Document
 from interp.errors import InputError, OutputError, reason
 from interp.extraction.batches import Rows, forget_pages
-from interp.extraction.increment_table import (
-    FORMAT,
-    FORMAT_VERSION,
-    MANIFEST,
-    ROW_GROUP,
-    read_manifest,
-)
+from interp.extraction.increment_table import DOCUMENT_SCHEMA, ROW_GROUP
+from interp.extraction.manifest import FORMAT, FORMAT_VERSION, MANIFEST, read_manifest
+from interp.files import is_partial, make_folder, remove_partial, replacing
 from interp.text import Content
 
 IDENTITY = {
     "checkpoint_fingerprint": "checkpoint",
+    "training_fingerprint": "record of the checkpoint's training text",
     "model": "model configuration",
     "corpus_fingerprint": "text",
     "window": "window",
@@ -37,19 +34,8 @@ IDENTITY = {
 }
 """What must be the same for an extraction to go on in a folder, with the words for it."""
 
-_PARTIAL = ".partial-"
 _READ_BYTES = 1 << 20
 _MOST_BYTES = 2**31 - 1  # offsets are int32
-_DOCUMENT_SCHEMA = pa.schema(
-    {
-        "doc": pa.int32(),
-        "source": pa.string(),
-        "id": pa.string(),
-        "n_bytes": pa.int64(),
-        "dropped_bytes": pa.int32(),
-        "held_out": pa.bool_(),
-    }
-)
 
 
 @dataclass(frozen=True)
@@ -102,7 +88,7 @@ def survey(
     """
     corpus_hash = CorpusHash()
     rows: list[dict[str, Any]] = []
-    with pq.ParquetWriter(file, _DOCUMENT_SCHEMA, compression="zstd") as writer:
+    with pq.ParquetWriter(file, DOCUMENT_SCHEMA, compression="zstd") as writer:
         for doc, document in enumerate(documents):
             content = document.content
             if len(content) > _MOST_BYTES:
@@ -123,9 +109,9 @@ def survey(
                 }
             )
             if len(rows) == ROW_GROUP:
-                writer.write_table(pa.Table.from_pylist(rows, _DOCUMENT_SCHEMA))
+                writer.write_table(pa.Table.from_pylist(rows, DOCUMENT_SCHEMA))
                 rows = []
-        writer.write_table(pa.Table.from_pylist(rows, _DOCUMENT_SCHEMA))
+        writer.write_table(pa.Table.from_pylist(rows, DOCUMENT_SCHEMA))
     corpus = corpus_hash.corpus()
     if corpus.n_bytes == 0:
         what = "the input is empty" if corpus.n_documents else "there is no document"
@@ -141,7 +127,7 @@ def started(folder: Path) -> dict[str, Any] | None:
     """
     try:
         manifest = read_manifest(folder)
-        entries = [p.name for p in folder.iterdir() if not p.name.startswith(_PARTIAL)]
+        entries = [path.name for path in folder.iterdir() if not is_partial(path)]
     except InputError as error:
         raise OutputError(str(error), "choose another --out, or delete that folder") from None
     except FileNotFoundError:
@@ -175,35 +161,27 @@ def refuse_difference(folder: Path, there: Mapping[str, Any], wanted: Mapping[st
             )
 
 
-def make_folder(folder: Path) -> None:
+def prepare_folder(folder: Path) -> None:
     """Make ``folder`` where there is none, and clear away what a killed run left half-written."""
+    make_folder(folder)
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for pattern in (f"{_PARTIAL}*", f"*/{_PARTIAL}*"):
-            for left_over in folder.glob(pattern):
-                left_over.unlink(missing_ok=True)
+        for place in (folder, *(path for path in folder.iterdir() if path.is_dir())):
+            remove_partial(place)
     except OSError as error:
-        raise OutputError(f"{folder}: cannot be made: {reason(error)}") from None
+        raise OutputError(f"{folder}: cannot be written: {reason(error)}") from None
 
 
 @contextmanager
-def replacing(path: Path) -> Iterator[IO[bytes]]:
+def written(path: Path) -> Iterator[IO[bytes]]:
     """A file to write to, which takes the place of ``path`` once the block ends without error.
 
     Raises:
         OutputError: It cannot be written.
     """
-    partial = path.with_name(f"{_PARTIAL}{os.getpid()}-{path.name}")
     try:
         path.parent.mkdir(exist_ok=True)
-        try:
-            with partial.open("wb") as file:
-                yield file
-                file.flush()
-                os.fsync(file.fileno())
-            partial.replace(path)
-        finally:
-            partial.unlink(missing_ok=True)
+        with replacing(path) as beside, beside.open("wb") as file:
+            yield file
     except OSError as error:
         raise OutputError(f"{path}: cannot be written: {reason(error)}") from None
 
@@ -211,7 +189,7 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
 def write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
     """Write the manifest, whole or not at all."""
     text = json.dumps({"format": FORMAT, "format_version": FORMAT_VERSION, **manifest}, indent=1)
-    with replacing(folder / MANIFEST) as file:
+    with written(folder / MANIFEST) as file:
         file.write(text.encode() + b"\n")
 
 
@@ -224,7 +202,7 @@ def write_part(path: Path, rows: Rows, columns: Mapping[str, np.ndarray]) -> Non
         "context": pa.array(rows.context),
     }
     values = {name: pa.array(column, from_pandas=True) for name, column in columns.items()}
-    with replacing(path) as file:
+    with written(path) as file:
         pq.write_table(
             pa.table({**keys, **values}),
             file,
@@ -249,7 +227,7 @@ def write_vocabulary(
             **{name: pa.array(column) for name, column in columns.items()},
         }
     )
-    with replacing(path) as file:
+    with written(path) as file:
         pq.write_table(table, file)
 
 

@@ -25,14 +25,16 @@ class Attention(nn.Module):
         self.n_heads = config.n_heads
         self.W_QKV = nn.Parameter(torch.empty(3 * config.d_model, config.d_model))
         self.W_out = nn.Parameter(torch.empty(config.d_model, config.d_model))
-        if encoding.rotates:
+        if isinstance(encoding, Rope):
             self.hook_increment_pre = HookPoint()
             self.hook_increment = HookPoint()
             self.hook_position = HookPoint()
             self.hook_rot_q = HookPoint()
             self.hook_rot_k = HookPoint()
-        for name in ("q", "k", "v", "attn_scores", "pattern", "z"):
-            setattr(self, f"hook_{name}", HookPoint())
+        self.hook_q, self.hook_k, self.hook_v = HookPoint(), HookPoint(), HookPoint()
+        self.hook_attn_scores = HookPoint()
+        self.hook_pattern = HookPoint()
+        self.hook_z = HookPoint()
 
     @property
     def W_Q(self) -> Float[Tensor, "head d_model d_head"]:

@@ -1,8 +1,9 @@
 """What a model is made of: sizes, and which position encoding with which settings."""
 
 import dataclasses
+import math
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, get_args, get_origin
 
 from interp.text import D_VOCAB
 
@@ -148,15 +149,18 @@ def from_plain(cls: type, values: dict[str, Any], prefix: str) -> Any:
     unknown = sorted(set(values) - set(fields))
     _require(
         not unknown,
-        f"unknown key {prefix}{unknown[0] if unknown else ''}; known are {', '.join(fields)}",
+        f"unknown key {prefix}{_shown(unknown[0]) if unknown else ''}; "
+        f"known are {', '.join(fields)}",
     )
     return cls(**{k: _typed(v, fields[k].type, prefix + k) for k, v in values.items()})
 
 
 def _typed(value: Any, annotation: Any, name: str) -> Any:
+    if value == "none" and annotation in (float | None, int | None, str | None):
+        return None  # TOML has no null
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if annotation in (float, float | None) and is_number:
-        return float(value)
+        return _finite(value, name)
     if annotation in (int, int | None) and isinstance(value, int) and not isinstance(value, bool):
         return value
     if value is None and annotation in (float | None, int | None, str | None):
@@ -166,12 +170,26 @@ def _typed(value: Any, annotation: Any, name: str) -> Any:
     if annotation is bool and isinstance(value, bool):
         return value
     if annotation in (tuple[str, ...], tuple[int, ...]) and isinstance(value, list | tuple):
-        element = annotation.__args__[0]
+        element = get_args(annotation)[0]
         return tuple(_typed(v, element, name) for v in value)
-    if getattr(annotation, "__origin__", None) is Literal and isinstance(value, str):
+    if get_origin(annotation) is Literal and isinstance(value, str):
+        _require_one_of(name, value, get_args(annotation))
         return value
     kind = getattr(annotation, "__name__", None) if isinstance(annotation, type) else None
-    raise ValueError(f"{name} must be {kind or annotation}, not {value!r}")
+    raise ValueError(f"{name} must be {kind or annotation}, not {value!r:.80}")
+
+
+def _shown(key: str) -> str:
+    return key if key.isprintable() and len(key) <= 100 else ascii(key[:100])
+
+
+def _finite(value: Any, name: str) -> float:
+    try:
+        number = float(value)
+    except OverflowError:  # an integer of more than 308 digits
+        number = math.inf
+    _require(math.isfinite(number), f"{name} must be a finite number, not {value!r:.40}")
+    return number
 
 
 def _require(condition: bool, message: str) -> None:
@@ -180,4 +198,4 @@ def _require(condition: bool, message: str) -> None:
 
 
 def _require_one_of(name: str, value: str, known: tuple[str, ...]) -> None:
-    _require(value in known, f"{name} must be one of {', '.join(known)}, not {value!r}")
+    _require(value in known, f"{name} must be one of {', '.join(known)}, not {value!r:.80}")

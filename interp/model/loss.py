@@ -38,14 +38,13 @@ def surprisal_nats(
     """
     flat = functional.cross_entropy(
         logits.flatten(0, 1).float(),
-        targets.flatten().clamp(min=_IGNORED),
+        targets.flatten().masked_fill(targets.flatten() < 0, _IGNORED),
         reduction="none",
         ignore_index=_IGNORED,
     )
     return flat.view(targets.shape)
 
 
-@torch.no_grad()
 def document_losses(
     forward: Forward,
     contents: Iterable[bytes],
@@ -77,8 +76,9 @@ def document_losses(
     lengths: list[int] = []
     n_given = 0
     for rows, inputs, targets in _batches(contents, n_ctx, batch_size, lengths):
-        logits = forward(inputs.to(device))
-        sums = surprisal_nats(logits, targets.to(device)).double().sum(1).tolist()
+        with torch.no_grad():
+            logits = forward(inputs.to(device))
+            sums = surprisal_nats(logits, targets.to(device)).cpu().double().sum(1).tolist()
         totals.extend([0.0] * (len(lengths) - len(totals)))
         for row, total in zip(rows, sums, strict=False):
             totals[row] += total

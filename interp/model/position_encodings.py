@@ -6,7 +6,7 @@ otherwise. A new encoding is one class here, one config, and one line in each re
 """
 
 import math
-from typing import ClassVar
+from typing import Literal
 
 import torch
 from jaxtyping import Float
@@ -19,14 +19,10 @@ from interp.model.rotation import rotate, rotation_angles
 
 
 class PositionEncoding(nn.Module):
-    """What a position encoding may do; this one does nothing.
+    """What any position encoding may do; this one does nothing.
 
-    Attributes:
-        rotates: Whether queries and keys are rotated; then the increment methods are called.
-        is_token_determined: Whether a layer's increments depend on the token alone.
+    One that rotates queries and keys is a `Rope`: it also says how far each token advances.
     """
-
-    rotates: ClassVar[bool] = False
 
     def add_to_embedding(
         self, embedding: Float[Tensor, "batch pos d_model"]
@@ -40,19 +36,13 @@ class PositionEncoding(nn.Module):
 
 
 class Rope(PositionEncoding):
-    """Positions advance by 1 per token."""
-
-    rotates = True
+    """Queries and keys are rotated by their positions, which advance by 1 per token."""
 
     def __init__(self, config: ModelConfig, position: RopeConfig) -> None:
         super().__init__()
         self.d_head = config.d_head
         self.base = position.base
-        self.layout = position.layout
-
-    def is_token_determined(self, layer: int) -> bool:  # noqa: ARG002
-        """Whether the increments of ``layer`` depend on the token alone."""
-        return True
+        self.layout: Literal["half", "interleaved"] = position.layout
 
     def increment_pre(
         self,
@@ -86,8 +76,9 @@ class Increments(Rope):
     """Positions advance by a learned increment.
 
     At the start the increments are exactly 1: the last weight of each DeltaMLP is zero and its
-    bias is the inverse of the activation at 1. Source: [S0, X]; the experiment draws that
-    weight from N(0, 0.02) instead, which gives 1 +- 0.07.
+    bias is the inverse of the activation at 1. Source: the public experiment behind "How
+    Far Apart Does a Model Think Its Tokens Are?", which draws that weight from N(0, 0.02)
+    instead and so starts at 1 +- 0.07.
     """
 
     def __init__(self, config: ModelConfig, position: IncrementsConfig) -> None:
@@ -119,10 +110,6 @@ class Increments(Rope):
             nn.init.zeros_(mlp.fc2.weight)
             nn.init.constant_(mlp.fc2.bias, bias)
             nn.init.zeros_(mlp.fc1.bias)
-
-    def is_token_determined(self, layer: int) -> bool:
-        """Whether the increments of ``layer`` depend on the token alone."""
-        return self.scope == "shared" or layer == 0
 
     def increment_pre(
         self,

@@ -17,7 +17,7 @@ def rotation_angles(
         d_head: Channels of a head; pair i turns at base ** (-2 i / d_head) radians per unit.
         base: RoPE's base.
 
-    Source: [S2], RoPE; the position is any real number here.
+    Source: Su et al. 2021, "RoFormer", section 3.4.2; the position is any real number here.
     """
     exponents = torch.arange(0, d_head, 2, device=position.device, dtype=torch.float32) / d_head
     return position.unsqueeze(-1) * base**-exponents

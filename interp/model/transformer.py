@@ -9,7 +9,7 @@ Weights (``C`` = d_model, ``H`` = d_hidden of the DeltaMLP, ``O`` = 1 or n_heads
 | ``blocks.I.attn.W_QKV`` | [3 C, C] | queries, keys, values of all heads, one after the other |
 | ``blocks.I.attn.W_out`` | [C, C] | output of attention, heads one after the other |
 | ``blocks.I.mlp.W_gate_in`` | [2 d_mlp, C] | gate, then input of SwiGLU |
-| ``blocks.I.mlp.W_out`` | [C, d_mlp] | output of SwiGLU |
+| ``blocks.I.mlp.W_proj`` | [C, d_mlp] | output of SwiGLU |
 | ``ln_final.w`` | [C] | gain before the unembedding |
 | ``position.shared.fc1.{weight,bias}`` | [H, C], [H] | shared increments |
 | ``position.shared.fc2.{weight,bias}`` | [O, H], [O] | |
@@ -17,8 +17,8 @@ Weights (``C`` = d_model, ``H`` = d_hidden of the DeltaMLP, ``O`` = 1 or n_heads
 | ``position.layers.I.1.fc1.{weight,bias}`` | [H, C], [H] | |
 | ``position.layers.I.1.fc2.{weight,bias}`` | [O, H], [O] | |
 
-Matrices are stored ``[out, in]`` and applied as ``x @ W.T``; ``W_E``, ``W_U``, ``attn.W_Q`` and
-the like give them in TransformerLens's shapes.
+Matrices are stored ``[out, in]`` and applied as ``x @ W.T``; ``W_E``, ``W_U``, ``attn.W_Q``,
+``mlp.W_out`` and the like give them in TransformerLens's shapes.
 """
 
 from collections.abc import Iterator
@@ -43,7 +43,7 @@ class Transformer(HookedRootModule):
     The model may be compiled (``torch.compile(model)``): with no hook it is one graph, and a
     hook added later is honoured, because the hooked forward pass runs eagerly.
 
-    Source: [S0, X], section 1.
+    Source: the model of "How Far Apart Does a Model Think Its Tokens Are?".
     """
 
     def __init__(self, config: ModelConfig, *, seed: int | None = 0) -> None:
@@ -90,7 +90,7 @@ class Transformer(HookedRootModule):
             Logits [batch, pos, d_vocab] in float32 or the autocast type.
         """
         if any(is_hooked(point) for point in self.hook_dict.values()):
-            return _eagerly(self, ids, stop_at_layer)
+            return _eagerly(self, ids, stop_at_layer)  # type: ignore[call-arg]
         return self._forward(ids, stop_at_layer)
 
     def _forward(self, ids: Tensor, stop_at_layer: int | None) -> Tensor:
@@ -116,8 +116,9 @@ class Transformer(HookedRootModule):
             ValueError: ``names_filter`` names a hook that the model does not have.
         """
         wanted = kwargs.get("names_filter")
-        for name in [wanted] if isinstance(wanted, str) else wanted or []:
-            if not callable(wanted) and name not in self.hook_dict:
+        names = () if callable(wanted) else (wanted,) if isinstance(wanted, str) else wanted or ()
+        for name in names:
+            if name not in self.hook_dict:
                 raise ValueError(f"run_with_cache: the model has no hook {name!r}")
         output, cache = super().run_with_cache(*args, **kwargs)
         if not return_cache_object:
@@ -129,8 +130,11 @@ class Transformer(HookedRootModule):
     def tokens_to_residual_directions(
         self, tokens: Int[Tensor, "*batch"]
     ) -> Float[Tensor, "*batch d_model"]:
-        """The direction in the residual stream that each token's logit reads."""
-        return self.embed.W_E[tokens]
+        """The direction in the normalised residual stream that each token's logit reads.
+
+        It has the final gain in it, so that `ActivationCache.logit_attrs` sums to the logit.
+        """
+        return self.embed.W_E[tokens] * self.ln_final.w
 
     @torch.no_grad()
     def token_increments(self) -> dict[str, Float[Tensor, "d_vocab head_or_1"]]:
@@ -191,8 +195,11 @@ class Block(nn.Module):
         self.attn = Attention(config, layer, encoding)
         self.ln2 = HookedRMSNorm(config.d_model, config.norm_eps)
         self.mlp = SwiGLU(config)
-        for name in ("resid_pre", "attn_out", "resid_mid", "mlp_out", "resid_post"):
-            setattr(self, f"hook_{name}", HookPoint())
+        self.hook_resid_pre = HookPoint()
+        self.hook_attn_out = HookPoint()
+        self.hook_resid_mid = HookPoint()
+        self.hook_mlp_out = HookPoint()
+        self.hook_resid_post = HookPoint()
 
     def forward(
         self,
@@ -217,16 +224,31 @@ class SwiGLU(nn.Module):
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         self.W_gate_in = nn.Parameter(torch.empty(2 * config.d_mlp, config.d_model))
-        self.W_out = nn.Parameter(torch.empty(config.d_model, config.d_mlp))
+        self.W_proj = nn.Parameter(torch.empty(config.d_model, config.d_mlp))
         self.hook_pre = HookPoint()
         self.hook_pre_linear = HookPoint()
         self.hook_post = HookPoint()
+
+    @property
+    def W_gate(self) -> Float[Tensor, "d_model d_mlp"]:
+        """Gate weights as TransformerLens has them."""
+        return self.W_gate_in.chunk(2)[0].T
+
+    @property
+    def W_in(self) -> Float[Tensor, "d_model d_mlp"]:
+        """Input weights as TransformerLens has them."""
+        return self.W_gate_in.chunk(2)[1].T
+
+    @property
+    def W_out(self) -> Float[Tensor, "d_mlp d_model"]:
+        """Output weights as TransformerLens has them."""
+        return self.W_proj.T
 
     def forward(self, x: Float[Tensor, "batch pos d_model"]) -> Float[Tensor, "batch pos d_model"]:
         """What the MLP adds to the residual stream."""
         gate, linear = functional.linear(x, self.W_gate_in).chunk(2, dim=-1)
         post = functional.silu(self.hook_pre(gate)) * self.hook_pre_linear(linear)
-        return functional.linear(self.hook_post(post), self.W_out)
+        return functional.linear(self.hook_post(post), self.W_proj)
 
 
 @torch.compiler.disable

@@ -9,9 +9,16 @@ import plotly.graph_objects as go
 
 from interp.reports import theme
 from interp.reports.markup import Html, escape, joined, json_block
+from interp.tables import column_name
 
 SIZES = ("wide", "narrow")
 """For figures of 620 pixels or more, and for those that are narrower."""
+
+NO_BAR = "none"
+"""A length that is no number, and so not drawn; null would be a bar of length 0 with its ends."""
+
+MOST_NAMES = 3
+"""Rows that a remark names; more are counted."""
 
 Row = dict[str, Any]
 """One row of an analysis table as plain values; null is None."""
@@ -26,7 +33,8 @@ class Chart:
         title: What is shown, in a few words.
         description: What a reader who does not see the chart must know.
         figures: Plotly figures as plain JSON values, by mode and size; empty if undefined.
-        note: Why there is no chart, or what to know about it.
+        note: Why there is no chart, or how to read it.
+        remarks: Sentences about single rows; shown under the chart.
     """
 
     key: str
@@ -34,6 +42,7 @@ class Chart:
     description: str
     figures: dict[str, dict[str, Any]] = field(default_factory=dict)
     note: str = ""
+    remarks: tuple[str, ...] = ()
 
     def to_html(self) -> Html:
         """The chart as a ``figure``; the page's script draws it."""
@@ -52,7 +61,8 @@ class Chart:
                     json_block(self.figures, css_class="spec"),
                 ]
             )
-        return Html(f'<figure class="chart">{caption}{drawing}</figure>')
+        remarks = joined(Html(f'<p class="note">{escape(words)}</p>') for words in self.remarks)
+        return Html(f'<figure class="chart">{caption}{drawing}{remarks}</figure>')
 
 
 def rows_of(table: pd.DataFrame) -> list[Row]:
@@ -64,15 +74,31 @@ def rows_of(table: pd.DataFrame) -> list[Row]:
 
 
 def layer_name(row: Row) -> str:
-    """``L3``; for a row without a layer ``shared``, or the name of its signal."""
-    if row["layer"] is not None:
-        return f"L{row['layer']}"
-    return "shared" if row["signal"] in (None, "increment") else str(row["signal"])
+    """The layer of a row, as `interp.tables.column_name` calls it."""
+    return column_name(row["signal"], row["layer"])
 
 
 def row_name(row: Row) -> str:
     """The layer of a row, and its head where it has one."""
-    return layer_name(row) + ("" if row["head"] is None else f" H{row['head']}")
+    return column_name(row["signal"], row["layer"], row["head"])
+
+
+def remarks_on(rows: Sequence[Row], name_of: Callable[[Row], str]) -> tuple[str, ...]:
+    """Every note of ``rows`` once as a sentence, with the rows that it is about if not all.
+
+    That a row has no value, and so is not drawn, is a note too.
+    """
+    about: dict[str, list[str]] = {}
+    for row in rows:
+        notes = row["note"].split("; ") if row["note"] else []
+        if row["value"] is None:
+            reason = "; ".join(notes).removeprefix("not defined: ")
+            notes = [f"not defined: {reason}" if reason else "not defined"]
+        for note in notes:
+            about.setdefault(note, []).append(name_of(row))
+    return tuple(
+        f"{note[0].upper()}{note[1:]}{_of_rows(names, len(rows))}." for note, names in about.items()
+    )
 
 
 def variants(draw: Callable[[str, str], go.Figure]) -> dict[str, dict[str, Any]]:
@@ -116,17 +142,18 @@ def axis(mode: str, **settings: Any) -> dict[str, Any]:
     }
 
 
-def interval(rows: Sequence[Row], color: str, *, width: int) -> dict[str, Any] | None:
-    """Error bars for the rows that have an interval; None if no row has one."""
-    has_interval = [row["low"] is not None and row["high"] is not None for row in rows]
-    if not any(has_interval):
-        return None
-    both = list(zip(rows, has_interval, strict=True))
+def has_interval(row: Row) -> bool:
+    """Whether the interval of a row is defined."""
+    return row["low"] is not None and row["high"] is not None
+
+
+def interval(rows: Sequence[Row], color: str, *, width: int) -> dict[str, Any]:
+    """Error bars for the rows that have an interval."""
     return {
         "type": "data",
         "symmetric": False,
-        "array": [row["high"] - row["value"] if has else 0.0 for row, has in both],
-        "arrayminus": [row["value"] - row["low"] if has else 0.0 for row, has in both],
+        "array": [row["high"] - row["value"] if has_interval(row) else NO_BAR for row in rows],
+        "arrayminus": [row["value"] - row["low"] if has_interval(row) else NO_BAR for row in rows],
         "color": color,
         "thickness": 1.5,
         "width": width,
@@ -135,15 +162,19 @@ def interval(rows: Sequence[Row], color: str, *, width: int) -> dict[str, Any] |
 
 def interval_text(row: Row) -> str:
     """The interval in brackets, or nothing."""
-    if row["low"] is None or row["high"] is None:
-        return ""
-    return f" [{row['low']:.4g}, {row['high']:.4g}]"
+    return f" [{row['low']:.4g}, {row['high']:.4g}]" if has_interval(row) else ""
 
 
 def plotly_text(words: str) -> str:
     """``words`` such that Plotly shows them as typed: no tag, no entity, no TeX."""
     shown = words.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return shown.replace("$", "&#36;")
+
+
+def _of_rows(names: Sequence[str], n_rows: int) -> str:
+    if len(names) == n_rows:
+        return ""
+    return f" ({'; '.join(names) if len(names) <= MOST_NAMES else f'{len(names)} of {n_rows}'})"
 
 
 def _plain(drawn: go.Figure) -> dict[str, Any]:

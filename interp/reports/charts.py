@@ -1,6 +1,7 @@
 """Charts of analysis tables with Plotly: what is drawn is in the table, nothing is computed."""
 
 from collections.abc import Sequence
+from itertools import cycle
 from typing import Any
 
 import pandas as pd
@@ -13,10 +14,12 @@ from interp.reports.chart import (
     Row,
     axis,
     figure,
+    has_interval,
     interval,
     interval_text,
     layer_name,
     plotly_text,
+    remarks_on,
     row_name,
     rows_of,
     variants,
@@ -24,6 +27,9 @@ from interp.reports.chart import (
 
 CEILING = "lead_byte_ceiling"
 """The signal of the rows that say how far any function of a lead byte can get."""
+
+_DASH_MARKS = {"solid": "——", "dash": "– –", "dot": "···"}
+"""How the name of a line shows which one it is, by Plotly's word for its pattern."""
 
 
 def auc_chart(table: pd.DataFrame, *, key: str = "auc") -> Chart:
@@ -34,22 +40,16 @@ def auc_chart(table: pd.DataFrame, *, key: str = "auc") -> Chart:
         key: The chart's name on its page.
     """
     scores = [row for row in rows_of(table) if row["statistic"] == "roc_auc"]
-    ceilings = [row for row in scores if row["signal"] == CEILING and row["value"] is not None]
-    own = [row for row in scores if row["signal"] != CEILING]
-    rows = [row for row in own if row["value"] is not None]
+    drawn = [row for row in scores if row["value"] is not None]
+    ceilings = [row for row in drawn if row["signal"] == CEILING]
+    rows = [row for row in drawn if row["signal"] != CEILING]
     title = "Word boundaries: ROC-AUC of the increment at the next character"
-    reasons = "; ".join(
-        sorted({row["note"] for row in own if row["value"] is None and row["note"]})
-    )
+    remarks = remarks_on(scores, _score_name)
     if not rows:
-        return Chart(key, title, title, note=f"Not defined: {reasons or 'there is no score'}.")
-    note = (
-        "Bars are 95 % intervals clustered by document. Below 0.5 the increment before a boundary "
-        "is the smaller one."
-    )
-    if len(rows) < len(own):
-        missing = f"{len(own) - len(rows)} of {len(own)} rows"
-        note += f" Not defined in {missing}: {reasons or 'no reason given'}."
+        return Chart(key, title, title, remarks=remarks or ("Not defined: there is no score.",))
+    note = "Below 0.5 the increment at a boundary is the smaller one."
+    if _has_bars(rows):
+        note = f"Bars are 95 % intervals clustered by document. {note}"
     described = "; ".join(f"{row_name(row)} {row['value']:.3f}" for row in rows)
     return Chart(
         key,
@@ -57,6 +57,7 @@ def auc_chart(table: pd.DataFrame, *, key: str = "auc") -> Chart:
         f"{title}. {described}. Chance is 0.5.",
         variants(lambda mode, size: _auc_figure(rows, ceilings, mode, size)),
         note=note,
+        remarks=remarks,
     )
 
 
@@ -67,23 +68,23 @@ def byte_class_chart(table: pd.DataFrame, *, key: str = "byte-classes") -> Chart
     between layers the numbers do. Heads of one layer are dots in the same panel.
 
     Args:
-        table: Rows of a byte-class analysis, of one checkpoint, signal and method.
+        table: Rows of a byte-class analysis, of one checkpoint, signal and reference.
         key: The chart's name on its page.
     """
     means = [row for row in rows_of(table) if row["statistic"] == "mean"]
     rows = [row for row in means if row["value"] is not None]
     signal = str(rows[0]["signal"] or "increment") if rows else "increment"
     title = f"Mean {signal} by byte class"
+    remarks = remarks_on(means, lambda row: f"{row_name(row)}, {row['group']}")
     if not rows:
-        return Chart(key, title, title, note="Not defined: no byte of the text has a value.")
+        return Chart(key, title, title, remarks=remarks or ("Not defined: there is no byte.",))
     layers = list(dict.fromkeys(layer_name(row) for row in rows))
     n_heads = len({row["head"] for row in rows} - {None})
-    note = "Bars begin at 0; every panel has its own scale."
-    if signal == "increment":
+    what = f"Dots are the {n_heads} heads" if n_heads else "Bars begin at 0"
+    note = f"{what}; every panel has its own scale."
+    if _reaches_one(rows):
         note += " The dotted line is 1, the step of plain RoPE."
-    if n_heads:
-        note = f"Dots are the {n_heads} heads; every panel has its own scale."
-    elif any(row["low"] is not None for row in rows):
+    if _has_bars(rows):
         note += " Thin lines are 95 % intervals clustered by document."
     return Chart(
         key,
@@ -91,7 +92,21 @@ def byte_class_chart(table: pd.DataFrame, *, key: str = "byte-classes") -> Chart
         f"{title}, one panel for each of {', '.join(layers)}; the table has the numbers.",
         variants(lambda mode, size: _byte_class_figure(rows, layers, mode, size)),
         note=note,
+        remarks=remarks,
     )
+
+
+def _score_name(row: Row) -> str:
+    return f"lead byte, {row['group']}" if row["signal"] == CEILING else row_name(row)
+
+
+def _has_heads(rows: Sequence[Row]) -> bool:
+    return any(row["head"] is not None for row in rows)
+
+
+def _has_bars(rows: Sequence[Row]) -> bool:
+    """Whether intervals are drawn: some row has one, and heads do not crowd the plot."""
+    return not _has_heads(rows) and any(has_interval(row) for row in rows)
 
 
 def _auc_figure(rows: list[Row], ceilings: list[Row], mode: str, size: str) -> go.Figure:
@@ -115,7 +130,7 @@ def _auc_figure(rows: list[Row], ceilings: list[Row], mode: str, size: str) -> g
         ),
         yaxis=axis(mode, range=_auc_range(rows + ceilings), tickformat=".2f", nticks=7),
     )
-    has_heads = any(row["head"] is not None for row in rows)
+    has_heads = _has_heads(rows)
     drawn.add_scatter(
         x=[layer_name(row) for row in rows],
         y=[row["value"] for row in rows],
@@ -126,7 +141,7 @@ def _auc_figure(rows: list[Row], ceilings: list[Row], mode: str, size: str) -> g
             "size": 7 if has_heads else 10,
             "opacity": 0.7 if has_heads else 1.0,
         },
-        error_y=None if has_heads else interval(rows, colors["accent"], width=5),
+        error_y=interval(rows, colors["accent"], width=5) if _has_bars(rows) else None,
         customdata=[interval_text(row) for row in rows],
         hovertext=[plotly_text(row_name(row)) for row in rows],
         hovertemplate="%{hovertext}: %{y:.3f}%{customdata}<extra></extra>",
@@ -143,7 +158,8 @@ def _add_lines(
     low, high = _auc_range(rows + ceilings)
     lines = [("chance 0.5", 0.5, "solid")]
     lines += [
-        (f"lead byte, {row['group']} {row['value']:.3f}", row["value"], "dot") for row in ceilings
+        (f"{_score_name(row)} {row['value']:.3f}", row["value"], dash)
+        for row, dash in zip(ceilings, cycle(("dash", "dot")), strict=False)
     ]
     label_ys = _spread([value for _, value, _ in lines], 0.055 * (high - low))
     for index, ((label, value, dash), label_y) in enumerate(zip(lines, label_ys, strict=True)):
@@ -154,13 +170,13 @@ def _add_lines(
             x1=1,
             y0=value,
             y1=value,
-            layer="below",
+            layer="between",  # above the grid, which has a line of its own at 0.5
             line={"color": colors["muted"], "width": 1.25, "dash": dash},
         )
         if is_wide:
             place: dict[str, Any] = {"x": 1, "xshift": 8, "y": label_y, "yanchor": "middle"}
         else:
-            label = f"{'—' if dash == 'solid' else '┄'} {label}"
+            label = f"{_DASH_MARKS[dash]} {label}"
             place = {"x": 0, "y": 0, "yref": "paper", "yanchor": "top", "yshift": -32 - 18 * index}
         drawn.add_annotation(
             text=plotly_text(label),
@@ -239,9 +255,7 @@ def _add_axes(
     *,
     has_labels: bool,
 ) -> None:
-    numbers = [row[name] for row in panel for name in ("value", "low", "high")]
-    values = [0.0, *(float(number) for number in numbers if number is not None)]
-    low, high = 1.06 * min(values), 1.06 * max(values)
+    low, high = _mean_range(panel)
     x_axis = axis(
         mode,
         domain=domains[0],
@@ -264,7 +278,7 @@ def _add_axes(
         ticktext=[plotly_text(group) for group in groups],
     )
     drawn.update_layout({f"xaxis{suffix}": x_axis, f"yaxis{suffix}": y_axis})
-    if high >= 1.0 and panel[0]["signal"] in (None, "increment"):
+    if _reaches_one(panel):
         drawn.add_shape(
             type="line",
             xref=f"x{suffix}",
@@ -275,6 +289,18 @@ def _add_axes(
             y1=1,
             line={"color": theme.PAPER[mode]["muted"], "width": 1, "dash": "dot"},
         )
+
+
+def _mean_range(rows: Sequence[Row]) -> tuple[float, float]:
+    """From 0, or below it, to above the highest of all means and intervals."""
+    numbers = [row[name] for row in rows for name in ("value", "low", "high")]
+    values = [0.0, *(float(number) for number in numbers if number is not None)]
+    return 1.06 * min(values), 1.06 * max(values)
+
+
+def _reaches_one(rows: Sequence[Row]) -> bool:
+    """Whether these are increments among which 1, the step of plain RoPE, has its place."""
+    return rows[0]["signal"] in (None, "increment") and _mean_range(rows)[1] >= 1.0
 
 
 def _add_means(drawn: go.Figure, panel: list[Row], suffix: str, mode: str) -> None:
@@ -293,11 +319,11 @@ def _add_means(drawn: go.Figure, panel: list[Row], suffix: str, mode: str) -> No
         "xaxis": f"x{suffix}",
         "yaxis": f"y{suffix}",
     }
-    if any(row["head"] is not None for row in panel):
+    if _has_heads(panel):
         marker = {"color": shades, "size": 7, "opacity": 0.6}
         drawn.add_scatter(mode="markers", marker=marker, **shared)
     else:
-        bars = interval(panel, theme.PAPER[mode]["ink"], width=3)
+        bars = interval(panel, theme.PAPER[mode]["ink"], width=3) if _has_bars(panel) else None
         drawn.add_bar(orientation="h", marker={"color": shades}, error_x=bars, **shared)
 
 

@@ -9,6 +9,9 @@ SPACE_MARK = "␣"
 NEWLINE_MARK = "↵"
 TAB_MARK = "⇥"
 
+MAX_WIDTH_EM = 6.0
+"""No glyph is wider, however many code points its character has; it is squeezed instead."""
+
 _LINE_ENDS = (b"\n", b"\r\n", b"\r", "\u0085".encode(), "\u2028".encode(), "\u2029".encode())
 _JOINER = "\u200d"
 # fmt: off
@@ -51,7 +54,7 @@ def glyph(character: bytes) -> Glyph:
     if len(character) == 1 and (character[0] < 0x20 or character[0] == 0x7F):
         # many fonts lack U+2400-U+2421, so the picture is drawn: its letters in a box
         return _cell("DEL" if character[0] == 0x7F else _CONTROL_NAMES[character[0]])
-    if shown.startswith("<") and len(shown) > 1:
+    if len(text.decode(character)) == 1 and len(shown) > 1:
         return _cell(shown.strip("<>").removeprefix("U+"))
     if len(shown) == 1:
         return _single(shown)
@@ -77,7 +80,7 @@ def _cluster(shown: str) -> Glyph:
     is_joined = _JOINER in shown or all(_is_regional_indicator(c) for c in shown)
     if is_joined or not bases:
         return Glyph(shown, 1.4, "own", is_squeezed=True)
-    width_em = sum(_width_em(c) for c in bases)
+    width_em = min(sum(_width_em(c) for c in bases), MAX_WIDTH_EM)
     return Glyph(shown, width_em, "own", is_squeezed=True, is_clipped=n_marks > 2)
 
 

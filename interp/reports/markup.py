@@ -2,7 +2,6 @@
 
 import html
 import json
-import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -38,8 +37,3 @@ def json_block(payload: Any, *, css_class: str) -> Html:
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
     return Html(f'<script type="application/json" class="{css_class}">{text}</script>')
-
-
-def anchor(text: str) -> str:
-    """A fragment name for ``text``: ASCII letters, digits, hyphens; never empty."""
-    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-") or "section"

@@ -2,7 +2,7 @@
 
 import base64
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
@@ -12,12 +12,18 @@ import pandas as pd
 from interp import tables
 from interp.reports import theme
 from interp.reports.chart import Chart, rows_of
-from interp.reports.markup import Html, anchor, escape, isolated, joined
+from interp.reports.markup import Html, escape, isolated, joined
 
 UNDEFINED = "—"
 """What a table shows where a value is not defined; the row's note says why."""
 
+_KEYS = ("checkpoint", "signal", "statistic", "layer", "head", "group", "reference", "scored_at")
+"""What tells one row from another."""
+
 _SPREAD = ("mean", "sd", "min", "max")
+_NUMBERS = ("value", "low", "high", *_SPREAD)
+_COUNTS = ("left_out",)
+"""Statistics whose values are whole numbers."""
 
 
 @dataclass(frozen=True)
@@ -25,12 +31,17 @@ class Section:
     """A heading and what stands under it.
 
     Args:
-        title: The heading, as text.
+        title: The heading, as text; no two sections of a page have the same.
         parts: `Html` stands as it is, a `Chart` is drawn, any other string is a paragraph.
     """
 
     title: str
     parts: Sequence[Html | Chart | str]
+
+    @property
+    def anchor(self) -> Html:
+        """Its name in an address: the heading in lower case, with hyphens for spaces."""
+        return escape("-".join(self.title.lower().split()))
 
 
 def page(
@@ -67,8 +78,7 @@ def page(
     scripts = [theme.asset("page.js"), theme.asset("positions.js")]
     if has_charts:
         scripts += [theme.asset("plotly-basic.min.js"), theme.asset("charts.js")]
-    anchors = _unique([anchor(section.title) for section in sections])
-    body = joined(_section(section, name) for section, name in zip(sections, anchors, strict=True))
+    body = joined(_section(section) for section in sections)
     return "\n".join(
         [
             "<!DOCTYPE html>",
@@ -85,7 +95,7 @@ def page(
             "</head>",
             '<body class="interp">',
             '<div class="page">',
-            _head(title, lead, facts, warnings, sections, anchors),
+            _head(title, lead, facts, warnings, sections),
             f"<main>{body}</main>",
             f"<footer><p>{escape(footer)}</p></footer>" if footer else "",
             "</div>",
@@ -97,12 +107,7 @@ def page(
     )
 
 
-def paragraph(words: str) -> Html:
-    """``words`` as a paragraph."""
-    return Html(f"<p>{escape(words)}</p>")
-
-
-def table(frame: pd.DataFrame, *, caption: str, file_name: str, is_open: bool = False) -> Html:
+def table(frame: pd.DataFrame, *, caption: str, file_name: str) -> Html:
     """An analysis table to read and to download.
 
     What is the same in every row is said once above the table; mean, standard deviation,
@@ -112,7 +117,6 @@ def table(frame: pd.DataFrame, *, caption: str, file_name: str, is_open: bool = 
         frame: The analysis table.
         caption: What it is, in a few words.
         file_name: The name of the download, ending in ``.csv``.
-        is_open: Unfolded from the start.
     """
     csv = base64.b64encode(tables.to_csv(frame).encode("utf-8")).decode("ascii")
     constant, rows = _for_reading(frame)
@@ -123,18 +127,11 @@ def table(frame: pd.DataFrame, *, caption: str, file_name: str, is_open: bool = 
         for name in rows.columns
     )
     body = joined(
-        Html(
-            "<tr>"
-            + joined(
-                Html(f"<td{_cell_class(name, numeric)}>{_cell(name, value)}</td>")
-                for name, value in zip(rows.columns, values, strict=True)
-            )
-            + "</tr>"
-        )
-        for values in rows.itertuples(index=False)
+        Html(f"<tr>{joined(_cell(name, row, constant, numeric) for name in rows.columns)}</tr>")
+        for row in rows.to_dict("records")
     )
     return Html(
-        f'<details class="table"{" open" if is_open else ""}>'
+        '<details class="table">'
         f"<summary>{escape(caption)}, {len(rows):,} row{'s' if len(rows) != 1 else ''}</summary>"
         + (f'<p class="constant">{escape(said_once)}</p>' if said_once else "")
         + f'<div class="scroll" tabindex="0" role="region" aria-label="{escape(caption)}">'
@@ -151,7 +148,6 @@ def _head(
     facts: Sequence[tuple[str, str]],
     warnings: Sequence[str],
     sections: Sequence[Section],
-    anchors: Sequence[str],
 ) -> Html:
     paragraphs = joined(Html(f'<p class="lead">{escape(words)}</p>') for words in lead)
     terms = joined(
@@ -159,8 +155,7 @@ def _head(
     )
     items = joined(Html(f"<li>{isolated(warning)}</li>") for warning in warnings)
     links = joined(
-        Html(f'<a href="#{name}">{escape(section.title)}</a>')
-        for section, name in zip(sections, anchors, strict=True)
+        Html(f'<a href="#{section.anchor}">{escape(section.title)}</a>') for section in sections
     )
     return joined(
         [
@@ -177,16 +172,16 @@ def _head(
     )
 
 
-def _section(section: Section, name: str) -> Html:
+def _section(section: Section) -> Html:
     parts = joined(_part(part) for part in section.parts)
-    title = isolated(section.title)
-    return Html(f'<section id="{name}"><h2><a href="#{name}">{title}</a></h2>{parts}</section>')
+    title = Html(f'<a href="#{section.anchor}">{isolated(section.title)}</a>')
+    return Html(f'<section id="{section.anchor}"><h2>{title}</h2>{parts}</section>')
 
 
 def _part(part: Html | Chart | str) -> Html:
     if isinstance(part, Chart):
         return part.to_html()
-    return part if isinstance(part, Html) else paragraph(part)
+    return part if isinstance(part, Html) else Html(f"<p>{escape(part)}</p>")
 
 
 def _policy(scripts: Sequence[str]) -> str:
@@ -196,17 +191,6 @@ def _policy(scripts: Sequence[str]) -> str:
         f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; "
         "img-src data: blob:; base-uri 'none'; form-action 'none'"
     )
-
-
-def _unique(names: Sequence[str]) -> list[str]:
-    taken: list[str] = []
-    for name in names:
-        candidate, n = name, 1
-        while candidate in taken:
-            n += 1
-            candidate = f"{name}-{n}"
-        taken.append(candidate)
-    return taken
 
 
 def _for_reading(frame: pd.DataFrame) -> tuple[dict[str, str], pd.DataFrame]:
@@ -229,15 +213,17 @@ def _spread_statistics(frame: pd.DataFrame) -> pd.DataFrame:
     statistics = {row["statistic"] for row in rows}
     if not {"mean", "sd"} <= statistics <= set(_SPREAD):
         return frame
-    keys = ("checkpoint", "signal", "layer", "head", "group", "reference", "scored_at", "method")
+    keys = [key for key in _KEYS if key != "statistic"]
     groups: dict[tuple[Any, ...], dict[str, Any]] = {}
     for row in rows:
         group = groups.setdefault(tuple(row[key] for key in keys), {})
+        notes = [note for each in (group, row) for note in (each.get("note") or "").split("; ")]
         if row["statistic"] == "mean":
             group |= row
         group[row["statistic"]] = row["value"]
+        group["note"] = "; ".join(dict.fromkeys(filter(None, notes))) or None
     kinds = tables.COLUMNS | dict.fromkeys(_SPREAD, "Float64")
-    order = [*keys[:-1], "n", "n_documents", "mean", "low", "high", *_SPREAD[1:], "method", "note"]
+    order = [*keys, "n", "n_documents", "mean", "low", "high", *_SPREAD[1:], "method", "note"]
     return pd.DataFrame(
         {
             name: pd.array([group.get(name, pd.NA) for group in groups.values()], dtype=kinds[name])
@@ -257,14 +243,20 @@ def _cell_class(name: str, numeric: set[str]) -> str:
     return ' class="note"' if name == "note" else ""
 
 
-def _cell(name: str, value: Any) -> Html:
+def _cell(
+    name: str, row: Mapping[Hashable, Any], constant: Mapping[str, str], numeric: set[str]
+) -> Html:
+    value = row[name]
+    css_class = _cell_class(name, numeric)
     if pd.isna(value):
-        return (
-            Html(f'<span class="undefined" title="not defined">{UNDEFINED}</span>')
-            if name in ("value", "mean")
-            else Html("")
-        )
-    return isolated(_in_words(name, value))
+        dash = f'<span class="undefined" title="not defined">{UNDEFINED}</span>'
+        return Html(f"<td{css_class}>{dash if name in _NUMBERS else ''}</td>")
+    if name == "value" and row.get("statistic", constant.get("statistic")) in _COUNTS:
+        value = round(value)
+    shown = isolated(_in_words(name, value))
+    if name in _KEYS:
+        return Html(f'<th scope="row"{css_class}>{shown}</th>')
+    return Html(f"<td{css_class}>{shown}</td>")
 
 
 def _in_words(name: str, value: Any) -> str:
@@ -273,5 +265,6 @@ def _in_words(name: str, value: Any) -> str:
     if isinstance(value, Integral):
         return f"{value:,}"
     if isinstance(value, float):
-        return f"{value:,.0f}" if value.is_integer() and abs(value) > 1 else f"{value:.3f}"
+        # three decimals, or where that would be 0.000 two digits
+        return f"{value:,.3f}" if value == 0 or abs(value) >= 0.001 else f"{value:.2g}"
     return str(value)

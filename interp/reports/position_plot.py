@@ -5,7 +5,6 @@ fits. Horizontal places are percentages, so that every plot stretches to the wid
 and glyphs keep their size.
 """
 
-import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -47,7 +46,6 @@ _TOP_PX = 6
 
 def position_plot(trace: PositionTrace) -> Html:
     """The plot of ``trace`` as a ``figure``, for a page that has the theme and its script."""
-    key = _key(trace)
     glyphs = [glyph(character) for character in trace.characters]
     plots = [_plot(trace, glyphs, size, scale) for size in SIZES for scale in _scales(trace)]
     language = Html(f' lang="{escape(trace.language)}"') if trace.language else Html("")
@@ -56,19 +54,19 @@ def position_plot(trace: PositionTrace) -> Html:
         [
             Html('<figure class="positions">'),
             Html(f"<figcaption><h3>{isolated(trace.title)}</h3>{_notes(trace)}</figcaption>"),
-            _scale_switch(trace, key),
+            _scale_switch(trace),
             _legend(trace),
-            Html(
-                f'<div class="plots" tabindex="0" role="group" aria-label="{escape(described)}" '
-                f'aria-describedby="keys-{key}"{language}>'
-            ),
+            Html(f'<div class="plots" role="img" aria-label="{escape(described)}"{language}>'),
             *plots,
             Html("</div>"),
             Html(
-                f'<p class="keys" id="keys-{key}">Point at a character, or focus the plot and use '
-                "the arrow keys, for its bytes.</p>"
+                '<p class="keys" hidden>Point at a character, or focus the plot and use the arrow '
+                "keys, for its bytes.</p>"
+                '<noscript><p class="keys">The plot\'s numbers and the choice of classes need '
+                "scripts.</p></noscript>"
                 '<div class="reading" hidden></div><p class="spoken" aria-live="polite"></p>'
-                '<details class="numbers"><summary>The numbers of this plot</summary></details>'
+                '<details class="numbers" hidden><summary>The numbers of this plot</summary>'
+                "</details>"
             ),
             json_block(_payload(trace, glyphs), css_class="trace"),
             Html("</figure>"),
@@ -88,11 +86,6 @@ def _scales(trace: PositionTrace) -> tuple[str, ...]:
     return SCALES if len(trace.row_names) > 1 else SCALES[1:]
 
 
-def _key(trace: PositionTrace) -> str:
-    parts = (trace.title.encode(), trace.content, np.ascontiguousarray(trace.increments).tobytes())
-    return hashlib.sha256(b"\0".join(parts)).hexdigest()[:10]
-
-
 def _notes(trace: PositionTrace) -> Html:
     notes = [trace.note] if trace.note else []
     n_drawn = len(trace.characters)
@@ -103,29 +96,33 @@ def _notes(trace: PositionTrace) -> Html:
     return joined(Html(f'<p class="note">{escape(note)}</p>') for note in notes)
 
 
-def _scale_switch(trace: PositionTrace, key: str) -> Html:
+def _scale_switch(trace: PositionTrace) -> Html:
+    """The choice of a scale; a form of its own, so that it is no other plot's choice.
+
+    A form of this method sends nothing anywhere, whatever key is pressed in it.
+    """
     if len(_scales(trace)) == 1:
         return Html("")
-    labels = {
-        "mean": "each row by its mean",
-        "same": "same for all rows",
-    }
+    labels = {"mean": "each row by its mean", "same": "same for all rows"}
     choices = joined(
         Html(
-            f'<label><input type="radio" name="scale-{key}" value="{scale}"'
+            f'<label><input type="radio" name="scale" value="{scale}"'
             f"{' checked' if scale == SCALES[0] else ''}><span>{labels[scale]}</span></label>"
         )
         for scale in SCALES
     )
-    return Html(f'<fieldset class="scale"><legend>Scale</legend>{choices}</fieldset>')
+    return Html(
+        f'<form method="dialog"><fieldset class="scale"><legend>Scale</legend>{choices}'
+        "</fieldset></form>"
+    )
 
 
 def _legend(trace: PositionTrace) -> Html:
     counts = np.bincount(trace.character_classes, minlength=len(text.BYTE_CLASSES))
     buttons = joined(
         Html(
-            f'<button type="button" class="c{index}" data-class="{index}" aria-pressed="false">'
-            f'<i class="swatch"></i>{escape(theme.label_of_character_class(name))} '
+            f'<button type="button" class="c{index}" data-class="{index}" aria-pressed="false" '
+            f'disabled><i class="swatch"></i>{escape(theme.label_of_character_class(name))} '
             f"<small>{counts[index]}</small></button>"
         )
         for index, name in enumerate(text.BYTE_CLASSES)

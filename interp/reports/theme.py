@@ -17,7 +17,7 @@ PAPER = {
         "soft": "#4d545e",
         "muted": "#69707b",
         "hair": "#dfddd6",
-        "wash": "#f1efe9",
+        "wash": "#f6f4f0",
         "accent": "#00639f",
     },
     "dark": {
@@ -31,14 +31,14 @@ PAPER = {
         "accent": "#74b9f2",
     },
 }
-"""Colours of the page by mode: text on ``paper`` or ``card`` has a contrast of 4.5 or more."""
+"""Colours by mode: text on ``paper``, ``card`` or ``wash`` has a contrast of 4.5 or more."""
 
 CLASS_COLORS = {
     "lowercase, word-initial": ("#0064a8", "#6cb6f5"),
     "lowercase, word-internal": ("#5c6470", "#a3abb6"),
     "uppercase": ("#b84300", "#ff9a5c"),
     "digit": ("#9a3b83", "#e3a0cf"),
-    "space": ("#2479ab", "#56b4e9"),
+    "space": ("#2275a6", "#56b4e9"),
     "newline": ("#0b7785", "#4fc3cf"),
     ". ! ?": ("#00755a", "#3ecf9f"),
     ", ; : -": ("#7d6500", "#d9c04a"),
@@ -46,7 +46,7 @@ CLASS_COLORS = {
     "lead E4-E9": ("#1f2328", "#e9e7e2"),
     "lead, other": ("#6a4fa0", "#b9a3f0"),
     "continuation after E4-E9": ("#69707b", "#949ba6"),
-    "continuation, other": ("#7d6aa8", "#9a8bc4"),
+    "continuation, other": ("#7865a3", "#9a8bc4"),
     "invalid byte": ("#b3123f", "#ff7a95"),
     "separator": ("#4d545e", "#bfc3ca"),
 }

@@ -18,12 +18,15 @@ class Gaps:
         is_boundary: Whether the reference ends a word at that gap.
         n_characters: Characters of the reference's script, judged or not.
         left_out: How many of those were left out, by reason; a reason that did not occur has 0.
+        other_script: What else is written there, where that says that the text may be in a
+            language whose words the reference does not know.
     """
 
     tokens: Int[np.ndarray, " gap"]
     is_boundary: Bool[np.ndarray, " gap"]
     n_characters: int
     left_out: Mapping[str, int]
+    other_script: str | None = None
 
     def __post_init__(self) -> None:
         """Check that every gap has one judgement."""

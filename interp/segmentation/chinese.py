@@ -21,6 +21,7 @@ FIRST_IDEOGRAPH, LAST_IDEOGRAPH = 0x4E00, 0x9FD5
 """The ideographs that jieba's pattern takes into words; it cuts around every other one."""
 
 LEFT_OUT = "ideograph outside U+4E00-U+9FD5"
+OTHER_SCRIPT = "kana or Hangul"
 
 _LOGGER_NAMES = ("jieba", "jieba._compat")
 
@@ -87,6 +88,7 @@ class ChineseSegmenter:
         Returns:
             Gaps in order. Left out and counted: every other character of the Han script, such
             as 々, 〇 and the ideographs of the extensions, which jieba cannot put into words.
+            Kana or Hangul beside the gaps is named: jieba knows no Japanese and no Korean.
         """
         text = decode(content)
         code_points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype="<u4")
@@ -97,11 +99,13 @@ class ChineseSegmenter:
 
         after_gap = np.flatnonzero(is_judged[1:] & is_judged[:-1]) + 1
         n_characters = sum(1 for _ in regex.finditer(r"\p{Han}", text))
+        is_other = len(after_gap) and regex.search(r"[\p{Hiragana}\p{Katakana}\p{Hangul}]", text)
         return Gaps(
             tokens=code_point_spans(content)[after_gap, 0] + 1,
             is_boundary=is_word_start[after_gap],
             n_characters=n_characters,
             left_out={LEFT_OUT: n_characters - int(is_judged.sum())},
+            other_script=OTHER_SCRIPT if is_other else None,
         )
 
 

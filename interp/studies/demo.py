@@ -8,9 +8,10 @@ from interp import checkpoints, tables
 from interp.corpus.sources import TextInput, ignore
 from interp.errors import OutputError, reason
 from interp.extraction.extract import extract
+from interp.files import is_partial, make_folder
 from interp.studies.first_look import FirstLook, first_look
 from interp.studies.reading import EXTRACTING, Progress, Warnings, documents_of, stage
-from interp.studies.writing import make_folder, write_text
+from interp.studies.writing import write_text
 
 MAX_PLOTS = 4
 """Texts of the sample that are drawn: two of each language."""
@@ -79,7 +80,7 @@ def demo(
         increments,
         text=sample.describe(),
         command="interp demo",
-        warnings=warnings.messages,
+        warnings=warnings,
         max_plots=MAX_PLOTS,
         progress=progress,
     )
@@ -98,13 +99,12 @@ def demo(
 
 def _refuse_others(folder: Path) -> None:
     try:
-        entries = {path.name for path in folder.iterdir()}
+        entries = {path.name for path in folder.iterdir() if not is_partial(path)}
     except FileNotFoundError:
         return
     except OSError as error:
         raise OutputError(f"demo: {folder}: {reason(error)}", "Choose another --out.") from error
-    foreign = {name for name in entries if not name.endswith(".interp-partial")}
-    foreign -= {INCREMENTS, BYTE_CLASSES, WORD_BOUNDARIES, PAGE}
+    foreign = entries - {INCREMENTS, BYTE_CLASSES, WORD_BOUNDARIES, PAGE}
     if foreign:
         raise OutputError(
             f"demo: {folder} holds something else ({min(foreign)})", "Choose another --out."

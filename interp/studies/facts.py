@@ -3,6 +3,8 @@
 from typing import Any
 
 from interp.checkpoints import Checkpoint
+from interp.corpus.rows import counted
+from interp.corpus.split import Split
 
 UNKNOWN = "not known"
 
@@ -11,8 +13,8 @@ def checkpoint_facts(checkpoint: Checkpoint) -> list[tuple[str, str]]:
     """Names and values for a reader, in order; what is not known is said to be so."""
     config = checkpoint.config
     n_parameters = sum(p.numel() for p in checkpoint.model.parameters())
-    position = config["architecture"]["position"]
     sizes = checkpoint.model.config
+    position = sizes.to_dict()["position"]
     versions = config.get("versions") or {}
     return [
         ("name", checkpoint.name),
@@ -29,17 +31,17 @@ def checkpoint_facts(checkpoint: Checkpoint) -> list[tuple[str, str]]:
         ("tokens", "bytes of UTF-8, and a separator (256) before every text"),
         ("training", training_in_words(checkpoint)),
         ("corpora", _corpora_in_words(config)),
-        ("held out", _split_in_words(config)),
+        ("held out", _split_in_words(checkpoint.split)),
         ("held-out loss", held_out_loss_in_words(checkpoint) or UNKNOWN),
-        ("versions", ", ".join(f"{name} {number}" for name, number in versions.items())),
+        ("versions", ", ".join(f"{name} {n}" for name, n in versions.items()) or UNKNOWN),
     ]
 
 
 def checkpoint_values(checkpoint: Checkpoint) -> dict[str, Any]:
     """The checkpoint's config as it is, with its fingerprint and without its long lists."""
     config = dict(checkpoint.config)
-    split = dict(config.get("split") or {})
-    split["n_hashes"] = len(split.pop("hashes", ()))
+    split = {key: value for key, value in config["split"].items() if key != "hashes"}
+    split["n_hashes"] = len(checkpoint.split.hashes)
     config.pop("token_counts", None)
     return {
         **config,
@@ -78,30 +80,24 @@ def training_in_words(checkpoint: Checkpoint) -> str:
 def held_out_loss_in_words(checkpoint: Checkpoint) -> str:
     """Bits per byte of every held-out text; nothing where it is not known."""
     losses = checkpoint.config.get("held_out_loss") or {}
+    bits = {name: (loss or {}).get("bits_per_byte") for name, loss in losses.items()}
     return ", ".join(
-        f"{name} {loss['bits_per_byte']:.3f} bits per byte" for name, loss in losses.items()
+        f"{name} {value:.3f} bits per byte" for name, value in bits.items() if value is not None
     )
-
-
-def counted(n: int, noun: str) -> str:
-    """``n`` and its noun, such as ``2 texts``."""
-    return f"{n:,} {noun}{'' if n == 1 else 's'}"
 
 
 def _corpora_in_words(config: dict[str, Any]) -> str:
     described = []
     for name, corpus in (config.get("corpora") or {}).items():
-        n_texts, n_bytes = (
-            counted(corpus["n_documents"], "text"),
-            counted(corpus["n_bytes"], "byte"),
-        )
-        described.append(f"{name}: {n_texts}, {n_bytes}")
+        facts = corpus or {}
+        sizes = {"text": facts.get("n_documents"), "byte": facts.get("n_bytes")}
+        words = ", ".join(counted(n, noun) for noun, n in sizes.items() if n is not None)
+        described.append(f"{name}: {words or UNKNOWN}")
     return "; ".join(described) or UNKNOWN
 
 
-def _split_in_words(config: dict[str, Any]) -> str:
-    split = config["split"]
-    parts = [f"{counted(len(split['hashes']), 'text')} by hash"] if split["hashes"] else []
-    if split["fraction"]:
-        parts.append(f"{split['fraction']:.2%} of all texts by rule")
+def _split_in_words(split: Split) -> str:
+    parts = [f"{counted(len(split.hashes), 'text')} by hash"] if split.hashes else []
+    if split.fraction:
+        parts.append(f"{split.fraction:.2%} of all texts by rule")
     return " and ".join(parts) or UNKNOWN

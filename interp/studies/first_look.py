@@ -1,6 +1,6 @@
 """A first look at a model's increments on a text: byte classes, word boundaries, a page."""
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import pandas as pd
@@ -8,10 +8,12 @@ import pandas as pd
 from interp.analyses.byte_classes import byte_classes, vocabulary_byte_classes
 from interp.analyses.word_boundaries import word_boundary_auc
 from interp.checkpoints import Checkpoint
+from interp.corpus.rows import counted
+from interp.corpus.sources import ignore
 from interp.extraction.increment_table import IncrementTable
 from interp.studies.first_look_page import first_look_page
 from interp.studies.plots import MAX_PLOTS
-from interp.studies.reading import BYTE_CLASSES, WORD_BOUNDARIES, Progress, stage
+from interp.studies.reading import BYTE_CLASSES, WORD_BOUNDARIES, Progress, Warnings, stage
 
 LANGUAGE = "zh"
 """The language whose words are looked for."""
@@ -38,7 +40,7 @@ def first_look(
     *,
     text: str,
     command: str = "",
-    warnings: Sequence[str] = (),
+    warnings: Warnings | None = None,
     max_plots: int = MAX_PLOTS,
     progress: Progress | None = None,
 ) -> FirstLook:
@@ -49,12 +51,13 @@ def first_look(
         increments: A complete table.
         text: What was read, in a few words.
         command: The command that makes the page, or nothing.
-        warnings: What a reader of the page must know first.
+        warnings: What was odd in the text; takes what else is, and the page lists them all.
         max_plots: The most texts whose characters are drawn.
         progress: Called as the work goes on.
     """
+    warnings = warnings or Warnings()
     classes = byte_class_table(increments, progress=progress)
-    boundaries = word_boundary_table(increments, progress=progress)
+    boundaries = word_boundary_table(increments, warn=warnings, progress=progress)
     page = first_look_page(
         checkpoint,
         increments,
@@ -62,7 +65,7 @@ def first_look(
         boundaries,
         text=text,
         command=command,
-        warnings=warnings,
+        warnings=warnings.messages,
         max_plots=max_plots,
     )
     return FirstLook(classes, boundaries, page)
@@ -78,9 +81,26 @@ def byte_class_table(
 
 
 def word_boundary_table(
-    increments: IncrementTable, *, language: str = LANGUAGE, progress: Progress | None = None
+    increments: IncrementTable,
+    *,
+    language: str = LANGUAGE,
+    warn: Callable[[str], None] = ignore,
+    progress: Progress | None = None,
 ) -> pd.DataFrame:
-    """The area under the ROC curve of the increments against a segmenter."""
-    return word_boundary_auc(
+    """The area under the ROC curve of the increments against a segmenter.
+
+    Args:
+        increments: A complete table.
+        language: Whose words.
+        warn: Called with one line where texts seem to be in another language.
+        progress: Called as the work goes on.
+    """
+    found = word_boundary_auc(
         increments, language=language, progress=stage(WORD_BOUNDARIES, progress)
     )
+    for row in found[found["statistic"] == "other_script"].itertuples():
+        warn(
+            f"{row.group} in {row.value:,.0f} of {counted(row.n_documents, 'judged text')}: "
+            f"{row.reference} judges them as Chinese, and knows no Japanese or Korean words"
+        )
+    return found

@@ -6,47 +6,51 @@ from typing import Any
 import pandas as pd
 
 import interp
+from interp.analyses.byte_classes import COUNTS_UNKNOWN, RUNNING_TEXT, VOCABULARY
 from interp.checkpoints import Checkpoint
+from interp.corpus.rows import counted
 from interp.extraction.increment_table import IncrementTable
+from interp.model import IncrementsConfig
 from interp.reports import page as pages
 from interp.reports.charts import auc_chart, byte_class_chart
 from interp.reports.position_plot import position_plot
-from interp.studies.facts import (
-    counted,
-    held_out_loss_in_words,
-    model_in_words,
-    training_in_words,
-)
-from interp.studies.plots import drawn_documents, position_traces
+from interp.studies.facts import held_out_loss_in_words, model_in_words, training_in_words
+from interp.studies.plots import drawn_documents, harmless, position_traces
 
 MAX_WARNINGS = 30
 """The most warnings that a page lists."""
 
-_LEAD = (
+_LEAD_LEARNED = (
     "A transformer with rotary positions that advance by a learned increment instead of 1 says "
     "with every byte how far it stands from the one before it. This page shows these increments "
-    "on a text, layer by layer."
+    "on a text."
+)
+_LEAD_PLAIN = (
+    "A transformer with plain rotary positions puts every byte 1 from the one before it. This "
+    "page shows on a text what a model with learned increments is compared with."
 )
 _HOW_POSITIONS = (
     "A character stands at the running sum of the increments up to and including its last byte; "
-    "the separator before the text is 0. Faint lines follow a character from layer to layer. "
+    "the separator before the text is 0. Faint lines follow a character from row to row. "
     "Spaces count as characters; a byte that is no valid UTF-8 shows as its hex."
 )
 _HOW_BOUNDARIES = (
     "For every gap between two Chinese characters: is the increment at the next character's lead "
     "byte larger where jieba ends a word? 0.5 is chance, and below 0.5 it is smaller there. The "
-    "increment has seen the text up to the lead byte, not the whole next character. The ceiling "
-    "is what the best function of the lead byte alone reaches, so no increment of layer 0 can be "
-    "above the one in sample. jieba is another program's opinion, not the truth."
+    "increment has seen at most the text up to the lead byte, not the whole next character. The "
+    "ceiling is what the best function of the lead byte alone reaches, so no increment that the "
+    "byte alone decides can be above the one in sample. jieba is another program's opinion, not "
+    "the truth."
 )
 _HOW_CLASSES = (
     "Mean increment of every byte by its class, in positions; plain rotary positions have 1 "
     "everywhere. Lead bytes E4 to E9 begin most Chinese characters, continuation bytes end them."
 )
 _HOW_VOCABULARY = (
-    "What the token alone decides, every byte value counted once however frequent it is, and "
-    "only those that training saw."
+    "What the token alone decides, every byte value counted once however frequent it is, {which}."
 )
+_SEEN = "and only those that training saw"
+_ALL = "and all that can stand in UTF-8, since it is not known which of them training saw"
 
 
 def first_look_page(
@@ -72,8 +76,8 @@ def first_look_page(
         warnings: What a reader must know first.
         max_plots: The most texts whose characters are drawn.
     """
-    running = byte_classes.query("method != 'vocabulary'")
-    vocabulary = byte_classes.query("method == 'vocabulary'")
+    running = byte_classes[byte_classes["reference"] == RUNNING_TEXT]
+    vocabulary = byte_classes[byte_classes["reference"] == VOCABULARY]
     sections = [
         _positions_section(increments, max_plots),
         pages.Section(
@@ -100,11 +104,12 @@ def first_look_page(
         ),
     ]
     if len(vocabulary):
+        is_unknown = vocabulary["note"].str.contains(COUNTS_UNKNOWN, regex=False).any()
         sections.append(
             pages.Section(
                 "Byte values",
                 [
-                    _HOW_VOCABULARY,
+                    _HOW_VOCABULARY.format(which=_ALL if is_unknown else _SEEN),
                     byte_class_chart(vocabulary, key="byte-values"),
                     pages.table(
                         vocabulary, caption="Classes of byte values", file_name="byte-values.csv"
@@ -112,9 +117,10 @@ def first_look_page(
                 ],
             )
         )
+    is_learned = isinstance(checkpoint.model.config.position, IncrementsConfig)
     return pages.page(
         f"Increments of {checkpoint.name}",
-        lead=[_LEAD],
+        lead=[_LEAD_LEARNED if is_learned else _LEAD_PLAIN],
         facts=_facts(checkpoint, increments, word_boundaries, text=text, command=command),
         warnings=[*_shortened(warnings), *_dropped_marks(increments)],
         sections=sections,
@@ -123,7 +129,10 @@ def first_look_page(
 
 
 def saturation_notes(increments: IncrementTable, signal: str = "increment") -> list[str]:
-    """One phrase per column in which more than 1 % of the entries are saturated."""
+    """One phrase per column in which more than 1 % of the entries are saturated.
+
+    Saturated is within 0.1 % of the bound: such entries may still differ, but hardly.
+    """
     shares = increments.manifest["signals"][signal].get("saturated") or {}
     return [f"{name} {share:.1%}" for name, share in shares.items() if share > 0.01]
 
@@ -173,11 +182,18 @@ def _facts(
             f"windows of {manifest['window']:,} tokens, one every {manifest['stride']:,}; "
             f"{manifest['dtype']}",
         ),
-        ("Saturated entries", ", ".join(saturation_notes(increments))),
+        ("Within 0.1 % of the bound", _saturation_in_words(increments)),
         ("Word reference", ", ".join(word_boundaries["reference"].dropna().unique())),
         ("Command", command),
     ]
-    return [(name, value) for name, value in facts if value]
+    # names of texts and corpora, and the command's own text, may hold anything
+    return [(name, harmless(value)) for name, value in facts if value]
+
+
+def _saturation_in_words(increments: IncrementTable) -> str:
+    if increments.manifest["signals"]["increment"].get("saturated") is None:
+        return ""
+    return ", ".join(saturation_notes(increments)) or "none above 1 %"
 
 
 def _shortened(warnings: Sequence[str]) -> list[str]:

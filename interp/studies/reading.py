@@ -1,13 +1,12 @@
-"""Increments of a text for one study: extracted into the cache, so that asking twice is free."""
+"""Increments of a text for one study: kept in the cache, so that the model runs once."""
 
 import hashlib
 import json
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
 import filelock
 
@@ -17,7 +16,7 @@ from interp.checkpoints import Checkpoint
 from interp.corpus.documents import Document
 from interp.corpus.sources import TextInput, ignore
 from interp.errors import OutputError
-from interp.extraction.extract import extract
+from interp.extraction.extract import extract, training_fingerprint
 from interp.extraction.increment_table import IncrementTable
 from interp.extraction.table_writer import started
 
@@ -54,40 +53,30 @@ def increments_of(
     checkpoint: Checkpoint,
     text_input: TextInput,
     *,
-    signals: Sequence[str] = ("increment",),
-    dtype: str = "float32",
-    stride: int | None = None,
     warn: Callable[[str], None] = ignore,
     progress: Progress | None = None,
 ) -> Iterator[IncrementTable]:
     """The increments of a text, for as long as the block runs.
 
     They are kept under ``increments/`` in the cache folder, so that interrupted work goes on
-    and a second study of the same text need not read it again. Where the cache can't be
+    and a second study of the same text need not run the model again. Where the cache can't be
     written, or another process is at work on the same increments, a temporary folder serves.
 
     Args:
         checkpoint: The model.
         text_input: The text.
-        signals: As in `interp.extraction.extract.extract`.
-        dtype: As there.
-        stride: As there.
         warn: Called with one line for what is odd but can be read; each line once.
         progress: Called as the extraction goes on.
 
     Raises:
-        InterpError: As in `extract`.
+        InterpError: As in `interp.extraction.extract.extract`.
     """
     warnings = warn if isinstance(warn, Warnings) else Warnings(warn)
-    key = _key(checkpoint, text_input, signals, dtype, stride)
-    with _own_folder(key) as folder:
+    with _own_folder(_key(checkpoint, text_input)) as folder:
         yield extract(
             checkpoint,
             lambda: documents_of(text_input, warnings),
             folder,
-            signals=signals,
-            dtype=dtype,
-            stride=stride,
             progress=stage(EXTRACTING, progress),
         )
 
@@ -123,11 +112,16 @@ def stage(name: str, progress: Progress | None) -> Callable[[int, int | None], N
     return report
 
 
-def _key(checkpoint: Checkpoint, text_input: TextInput, *settings: Any) -> str:
-    # names count too: they stand in the table
-    names = [text_input.files, text_input.corpora, checkpoint.name]
-    about = [checkpoint.fingerprint, checkpoint.config["architecture"], text_input.fingerprint()]
-    parts = [interp.__version__, *about, names, settings]
+def _key(checkpoint: Checkpoint, text_input: TextInput) -> str:
+    parts = [
+        interp.__version__,
+        checkpoint.fingerprint,
+        checkpoint.config["architecture"],
+        training_fingerprint(checkpoint),
+        text_input.fingerprint(),
+        # names count too: they stand in the table
+        [text_input.files, text_input.corpora, checkpoint.name],
+    ]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]
 
 

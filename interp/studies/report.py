@@ -6,7 +6,6 @@ from pathlib import Path
 from interp.checkpoints import Checkpoint
 from interp.corpus.sources import TextInput, ignore
 from interp.studies.first_look import FirstLook, first_look
-from interp.studies.plots import MAX_PLOTS
 from interp.studies.reading import Progress, Warnings, increments_of
 from interp.studies.writing import check_writable, write_text
 
@@ -17,7 +16,6 @@ def report(
     out: str | Path,
     *,
     command: str = "",
-    max_plots: int = MAX_PLOTS,
     warn: Callable[[str], None] = ignore,
     progress: Progress | None = None,
 ) -> FirstLook:
@@ -28,7 +26,6 @@ def report(
         text_input: The text.
         out: The page; an existing file is replaced. Nothing is written if something fails.
         command: The command that makes the page, to be shown on it.
-        max_plots: The most texts whose characters are drawn.
         warn: Called with one line for what is odd but can be read; the page has it too.
         progress: Called as the work goes on.
 
@@ -47,8 +44,7 @@ def report(
             increments,
             text=text_input.describe(),
             command=command,
-            warnings=warnings.messages,
-            max_plots=max_plots,
+            warnings=warnings,
             progress=progress,
         )
     write_text(path, found.page)

@@ -1,32 +1,35 @@
-"""What this repository keeps of the shipped checkpoint: analyses/first-look and its page.
+"""What this repository keeps of the shipped checkpoint: analyses/first-look and its page."""
 
-Run as ``python -m interp.studies.results --out DIR``; ``make results`` does it.
-"""
-
-import argparse
-import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from interp import checkpoints, tables
 from interp.corpus.sources import TextInput
-from interp.errors import InterpError
+from interp.extraction.extract import extract
+from interp.files import make_folder
 from interp.studies.demo import BYTE_CLASSES, MAX_PLOTS, WORD_BOUNDARIES
 from interp.studies.first_look import first_look
-from interp.studies.reading import Warnings, increments_of
-from interp.studies.writing import make_folder, write_text
+from interp.studies.reading import EXTRACTING, Progress, Warnings, documents_of, stage
+from interp.studies.writing import write_text
 
 COMMAND = "make results"
 STUDY = "first-look"
 
 
 def results(
-    out: str | Path, *, checkpoint: checkpoints.Checkpoint | None = None
+    out: str | Path,
+    *,
+    checkpoint: checkpoints.Checkpoint | None = None,
+    progress: Progress | None = None,
 ) -> tuple[Path, ...]:
     """Write ``analyses/first-look/`` and ``reports/first-look.html`` under ``out``.
+
+    The model is run anew each time, whatever the cache has, so that these are its numbers.
 
     Args:
         out: The top of the repository.
         checkpoint: The model; by default the one that comes with the package.
+        progress: Called as the work goes on.
 
     Returns:
         The files written.
@@ -36,14 +39,21 @@ def results(
     """
     checkpoint = checkpoint or checkpoints.load(checkpoints.default_checkpoint())
     sample, warnings = TextInput(), Warnings()
-    with increments_of(checkpoint, sample, warn=warnings) as increments:
+    with TemporaryDirectory(prefix="interp-", ignore_cleanup_errors=True) as folder:
+        increments = extract(
+            checkpoint,
+            lambda: documents_of(sample, warnings),
+            Path(folder) / "increments",
+            progress=stage(EXTRACTING, progress),
+        )
         found = first_look(
             checkpoint,
             increments,
             text=sample.describe(),
             command=COMMAND,
-            warnings=warnings.messages,
+            warnings=warnings,
             max_plots=MAX_PLOTS,
+            progress=progress,
         )
         versions = increments.manifest["versions"]
     tables_folder, pages_folder = Path(out) / "analyses" / STUDY, Path(out) / "reports"
@@ -78,19 +88,3 @@ The sample text was written for this project and is under its MIT licence, and s
 tables. (Tables made from Wikipedia text would be under CC BY-SA 4.0, as the weights of the
 checkpoint are.)
 """
-
-
-def main() -> None:
-    """Parse ``--out`` and write the results."""
-    parser = argparse.ArgumentParser(description="Write what is kept of the shipped checkpoint.")
-    parser.add_argument("--out", default=".", help="the top of the repository (default: here)")
-    out = parser.parse_args().out
-    try:
-        written = results(out)
-    except InterpError as error:
-        sys.exit(f"interp: {error}" + (f"\n{error.hint}" if error.hint else ""))
-    sys.stderr.writelines(f"wrote {path}\n" for path in written)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,7 +1,8 @@
 """Training: a recipe in, a checkpoint out."""
 
+from interp.training.progress import TrainingProgress, TrainingResult
 from interp.training.recipe import Recipe, load_recipe, shipped_recipes
-from interp.training.train import TrainingProgress, TrainingResult, train
+from interp.training.train import train
 
 __all__ = [
     "Recipe",

@@ -1,13 +1,12 @@
 """Held-out loss by language, during training and of the finished model."""
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import torch
 
-from interp.errors import InputError
 from interp.model.loss import Forward, document_losses
 
 
@@ -34,47 +33,40 @@ class HeldOutLoss:
 
 def held_out_losses(
     forward: Forward,
-    held_out: dict[str, Callable[[], Iterator[bytes]]],
+    held_out: Mapping[str, Iterable[bytes]],
     *,
     n_ctx: int,
     device: torch.device,
     batch_size: int,
-    most_bytes: int | None = None,
 ) -> dict[str, HeldOutLoss]:
     """The loss of each corpus's held-out documents.
 
     Args:
-        forward: The model under the training's autocast.
+        forward: The model, with or without autocast.
         held_out: By corpus, its documents.
         n_ctx: Tokens of a window.
         device: Where the model is.
         batch_size: Windows at a time.
-        most_bytes: Only the first whole documents up to this many bytes, at least one; None is
-            all.
 
-    Raises:
-        InputError: A corpus has no held-out document.
+    Returns:
+        By corpus.
     """
     losses = {}
     for name, documents in held_out.items():
-        contents = _first(documents(), most_bytes)
         found = list(
-            document_losses(forward, contents, n_ctx=n_ctx, device=device, batch_size=batch_size)
+            document_losses(forward, documents, n_ctx=n_ctx, device=device, batch_size=batch_size)
         )
         n_bytes = sum(loss.n_bytes for loss in found)
-        if not n_bytes:
-            raise InputError(
-                f"corpus {name} has no held-out document", "Hold out a larger fraction."
-            )
         nats = sum(loss.total_nats for loss in found) / n_bytes
         losses[name] = HeldOutLoss(nats, nats / math.log(2), n_bytes, len(found))
     return losses
 
 
-def _first(contents: Iterable[bytes], most_bytes: int | None) -> Iterator[bytes]:
+def first_documents(contents: Iterable[bytes], most_bytes: int) -> Iterator[bytes]:
+    """The first whole documents up to ``most_bytes`` bytes, at least one."""
     n_bytes = 0
     for content in contents:
-        if most_bytes is not None and n_bytes and n_bytes + len(content) > most_bytes:
+        if n_bytes and n_bytes + len(content) > most_bytes:
             return
         n_bytes += len(content)
         yield content

@@ -5,25 +5,26 @@ from jaxtyping import Int
 from torch import Tensor
 
 from interp.model import Transformer
+from interp.model.position_encodings import Rope
 
 _BATCH = 8
+_QUANTILE = 0.99
 
 
 @torch.no_grad()
 def position_span(
-    model: Transformer, windows: Int[Tensor, "window pos"], quantile: float = 0.99
+    model: Transformer, windows: Int[Tensor, "window pos"]
 ) -> list[list[float]] | None:
     """The 99th percentile of a window's last position, per layer and head.
 
     Args:
         model: A model; only its hooks are used.
         windows: Full training windows.
-        quantile: Which quantile over the windows.
 
     Returns:
         ``[layer][head or 1]``, or None for an encoding without positions.
     """
-    if not model.position.rotates:
+    if not isinstance(model.position, Rope):
         return None
     names = [f"blocks.{i}.attn.hook_position" for i in range(model.config.n_layers)]
     last = []
@@ -33,4 +34,4 @@ def position_span(
         )
         last.append(torch.stack([cache[name][:, -1] for name in names]))
     positions = torch.cat(last, dim=1).float()
-    return positions.quantile(quantile, dim=1).tolist()
+    return positions.quantile(_QUANTILE, dim=1).tolist()

@@ -1,7 +1,7 @@
 """A training recipe: everything that decides what a run gives, as one frozen value.
 
-Read from TOML, written into the checkpoint. Two runs of one recipe on the same text, with the
-same library versions and threads, give the same weights.
+Read from TOML, written into the checkpoint. On a CPU, two runs of one recipe on the same text
+give the same weights, with the same library versions and threads.
 """
 
 import dataclasses
@@ -13,6 +13,9 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal
 
+from interp.checkpoints.load import LONGEST_NAME, require_name
+from interp.corpus.files import STANDARD_INPUT
+from interp.corpus.hub import PREFIX
 from interp.errors import RecipeError, reason
 from interp.model.config import ModelConfig, from_plain
 
@@ -34,6 +37,16 @@ class CorpusRecipe:
 
     def __post_init__(self) -> None:
         _require(bool(self.train), "train names no text")
+        _require(self.limit_bytes is None or self.limit_bytes >= 1, "limit_bytes must be 1 or more")
+        for address in (*self.train, *self.held_out):
+            _require(
+                address != STANDARD_INPUT,
+                "standard input (-) gives its text only once, and a run reads it again",
+            )
+            _require(
+                self.limit_bytes is not None or not address.startswith(PREFIX),
+                f"{address} is streamed from the Hub and needs limit_bytes, such as 40_000_000",
+            )
 
 
 @dataclass(frozen=True)
@@ -114,10 +127,11 @@ class Keeping:
         held_out_every: Steps between two measurements of held-out loss.
         held_out_bytes: Per corpus, the first whole documents up to this many bytes; the loss of
             the finished model is measured on all.
-        keep_steps: Steps whose checkpoint is kept under ``steps/``.
+        keep_steps: Steps whose checkpoint is kept under ``steps/``; 1 to the last step.
         keep_state: Whether the optimizer's state stays when the run is done.
-        weights: Type of the finished weights. ``bfloat16`` is taken only if it changes the
-            held-out loss by less than 0.001 nats per byte; else they stay float32.
+        weights: Type of the finished weights. ``bfloat16`` is taken only if it changes the loss
+            over those held-out documents by less than 0.001 nats per byte; else they stay
+            float32.
     """
 
     save_every_seconds: int = 120
@@ -159,6 +173,36 @@ class Recipe:
     optimization: Optimization = field(default_factory=Optimization)
     keeping: Keeping = field(default_factory=Keeping)
 
+    def __post_init__(self) -> None:
+        require_name(self.name)
+        _require(bool(self.corpora), "corpora is empty: name at least one, as [corpora.en]")
+        _require(0 <= self.seed < 2**63, "seed must be 0 to below 2^63")
+        _require(
+            self.autocast in ("bfloat16", "float32"),
+            f"autocast must be bfloat16 or float32, not {self.autocast!r}",
+        )
+        _require(
+            0 <= self.held_out_fraction < 1,
+            f"held_out_fraction must be 0 to below 1, not {self.held_out_fraction}",
+        )
+        for name, corpus in self.corpora.items():
+            _require(
+                bool(corpus.held_out or self.held_out_fraction),
+                f"corpora.{name} needs held_out text, or the recipe a held_out_fraction",
+            )
+        micro_batch_size, n_ctx = self.optimization.micro_batch_size, self.model.n_ctx
+        _require(
+            micro_batch_size * n_ctx < 2**31,
+            f"optimization.micro_batch_size = {micro_batch_size} windows of n_ctx = {n_ctx} "
+            "tokens are more than 2^31 at a time",
+        )
+        steps = self.optimization.steps
+        for step in self.keeping.keep_steps:
+            _require(
+                1 <= step <= steps,
+                f"keeping.keep_steps must be 1 to optimization.steps = {steps}, not {step}",
+            )
+
     def to_dict(self) -> dict[str, Any]:
         """The recipe as plain values; `from_dict` reads it back."""
         return dataclasses.asdict(self)
@@ -173,7 +217,11 @@ class Recipe:
         values = dict(values)
         try:
             corpora = _table(values.pop("corpora", {}), "corpora")
-            _require(bool(corpora), "corpora is empty: name at least one, as [corpora.en]")
+            for name in corpora:
+                _require(
+                    bool(name) and name.isprintable() and len(name) <= LONGEST_NAME,
+                    f"corpora: {name[:40]!a} is no name for a corpus",
+                )
             parts: dict[str, Any] = {
                 "corpora": {n: _corpus(n, _table(c, f"corpora.{n}")) for n, c in corpora.items()},
                 "model": _part("model", values, ModelConfig.from_dict),
@@ -190,24 +238,9 @@ class Recipe:
             )
             checked = from_plain(plain, values, "")
             _require("name" in values, "name is missing")
-            recipe = cls(**parts, **{name: getattr(checked, name) for name in values})
-            _require(recipe.seed >= 0, "seed must be 0 or more")
-            _require(
-                0 <= recipe.held_out_fraction < 1,
-                f"held_out_fraction must be 0 to below 1, not {recipe.held_out_fraction}",
-            )
-            for corpus, part in recipe.corpora.items():
-                _require(
-                    bool(part.held_out or recipe.held_out_fraction),
-                    f"corpora.{corpus} needs held_out text, or the recipe a held_out_fraction",
-                )
-            _require(
-                recipe.autocast in ("bfloat16", "float32"),
-                f"autocast must be bfloat16 or float32, not {recipe.autocast!r}",
-            )
+            return cls(**parts, **{name: getattr(checked, name) for name in values})
         except ValueError as error:
             raise RecipeError(f"recipe: {error}", "See docs/recipes.md for every key.") from error
-        return recipe
 
 
 def shipped_recipes() -> list[str]:
@@ -247,7 +280,7 @@ def _read(name_or_path: str) -> dict[str, Any]:
             f"recipe {name_or_path!r}: {reason(error)}",
             f"Give a TOML file, or one of: {', '.join(shipped_recipes())}.",
         ) from error
-    except ValueError as error:  # broken TOML, or not UTF-8
+    except (ValueError, RecursionError) as error:  # broken TOML, or not UTF-8
         words = str(error).splitlines()[0]
         raise RecipeError(f"recipe {name_or_path!r} is not TOML: {words}") from error
 
@@ -257,9 +290,10 @@ def _set(values: dict[str, Any], setting: str) -> None:
     if not equals or not key:
         raise RecipeError(f"setting {setting!r} is not of the form key=value")
     try:
-        value = tomllib.loads(f"value = {written}")["value"]
-    except tomllib.TOMLDecodeError:
-        value = written
+        parsed = tomllib.loads(f"value = {written}")
+    except (tomllib.TOMLDecodeError, RecursionError):
+        parsed = {}
+    value = parsed["value"] if parsed.keys() == {"value"} else written
     *tables, last = key.split(".")
     for table in tables:
         values = values.setdefault(table, {})

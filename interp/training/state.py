@@ -2,18 +2,26 @@
 
 import json
 import os
+import re
 import shutil
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
+import numpy as np
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 from torch import nn
 
+from interp.checkpoints.save import write_tensors
 from interp.errors import CheckpointError
+from interp.files import replacing
+from interp.text import D_VOCAB
 
 _MOMENTS = ("exp_avg", "exp_avg_sq")
+_WHOLE = re.compile("[0-9]{6,}")
+_UNFINISHED = re.compile(r"\.[0-9]{6,}\..+")
 
 
 @dataclass(frozen=True)
@@ -22,40 +30,65 @@ class RunState:
 
     Attributes:
         step: Steps done.
-        seconds: Wall time spent so far, over all sessions.
+        seconds: Wall time spent so far, over all starts of the run.
+        token_counts: How often each id stands in the windows drawn so far; None if that was not
+            counted.
     """
 
     step: int
     seconds: float
+    token_counts: tuple[int, ...] | None = None
 
 
 def save_state(
     folder: Path, state: RunState, model: nn.Module, optimizer: torch.optim.Optimizer
 ) -> None:
-    """Write ``folder/STEP``, which appears whole or not at all."""
+    """Write ``folder/STEP``, which appears whole or not at all; one that is there stays.
+
+    A run's state at a step is always the same, and to replace a folder is to be without it for
+    a moment.
+
+    Raises:
+        OSError: It cannot be written; then nothing of it is left.
+    """
     final = folder / f"{state.step:06d}"
+    if final.is_dir():
+        return
     beside = folder / f".{state.step:06d}.{os.getpid()}"
-    shutil.rmtree(beside, ignore_errors=True)
-    beside.mkdir(parents=True)
     named = dict(model.named_parameters())
-    save_file({name: p.detach().cpu() for name, p in named.items()}, beside / "model.safetensors")
     moments = {
         f"{moment}/{name}": optimizer.state[p][moment].cpu()
         for name, p in named.items()
         for moment in _MOMENTS
         if p in optimizer.state
     }
-    save_file(moments, beside / "optimizer.safetensors")
-    (beside / "state.json").write_text(json.dumps({"step": state.step, "seconds": state.seconds}))
-    shutil.rmtree(final, ignore_errors=True)
-    beside.rename(final)
+    try:
+        beside.mkdir(parents=True)
+        with replacing(beside / "model.safetensors") as path:
+            write_tensors(path, {name: p.detach().cpu() for name, p in named.items()})
+        with replacing(beside / "optimizer.safetensors") as path:
+            write_tensors(path, moments)
+        with replacing(beside / "state.json") as path:
+            path.write_text(json.dumps(asdict(state)), "utf-8")
+        beside.rename(final)
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
 
 
 def saved_steps(folder: Path) -> list[int]:
     """The steps whose state is there, in order."""
     if not folder.is_dir():
         return []
-    return sorted(int(f.name) for f in folder.iterdir() if f.name.isdecimal() and f.is_dir())
+    found = (entry for entry in folder.iterdir() if _WHOLE.fullmatch(entry.name))
+    return sorted(int(entry.name) for entry in found if entry.is_dir())
+
+
+def holds_only_states(folder: Path) -> bool:
+    """Whether everything in ``folder`` has the name of a state, or of one that a kill cut short."""
+    return folder.is_dir() and all(
+        _WHOLE.fullmatch(entry.name) or _UNFINISHED.fullmatch(entry.name)
+        for entry in folder.iterdir()
+    )
 
 
 def load_state(
@@ -69,7 +102,10 @@ def load_state(
     place = folder / f"{step:06d}"
     named = dict(model.named_parameters())
     try:
-        facts = json.loads((place / "state.json").read_text())
+        facts = json.loads((place / "state.json").read_text("utf-8"))
+        counts = facts.get("token_counts")
+        if counts is not None:
+            counts = tuple(np.array(counts, dtype=np.int64).reshape(D_VOCAB).tolist())
         weights = load_file(place / "model.safetensors")
         moments = load_file(place / "optimizer.safetensors")
         with torch.no_grad():
@@ -80,20 +116,29 @@ def load_state(
                         "step": torch.tensor(float(step), device=parameter.device),
                         **{m: moments[f"{m}/{name}"].to(parameter.device) for m in _MOMENTS},
                     }
-        return RunState(facts["step"], facts["seconds"])
-    except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
+        return RunState(int(facts["step"]), float(facts["seconds"]), counts)
+    except (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
+        before = [earlier for earlier in saved_steps(folder) if earlier < step]
+        hint = "Name another --out to train anew."
+        if before:
+            hint = f"Delete that folder to go on from step {before[-1]}."
         raise CheckpointError(
-            f"go on from {place}: it is damaged ({str(error).splitlines()[0]})",
-            "Delete that folder to go on from the state before it, or train anew.",
+            f"go on from {place}: it is damaged ({str(error).splitlines()[0]})", hint
         ) from error
 
 
 def drop_states(folder: Path, keep: set[int]) -> None:
-    """Delete the states of all steps but ``keep``, and what a kill left half-written."""
+    """Delete the states of all steps but ``keep``, and what a kill left of a state.
+
+    Anything else in the folder stays.
+    """
     if not folder.is_dir():
         return
-    for entry in folder.iterdir():
-        if not entry.name.isdecimal() or int(entry.name) not in keep:
+    for entry in list(folder.iterdir()):
+        if _UNFINISHED.fullmatch(entry.name):
             shutil.rmtree(entry, ignore_errors=True)
-    if not keep:
-        shutil.rmtree(folder, ignore_errors=True)
+        elif _WHOLE.fullmatch(entry.name) and int(entry.name) not in keep:
+            # a state is never there in part: first it goes hidden
+            shutil.rmtree(entry.rename(folder / f".{entry.name}.dropped"), ignore_errors=True)
+    with suppress(OSError):  # there is more in it
+        folder.rmdir()

@@ -1,15 +1,25 @@
 """The text of a recipe: packed for training, and held out for the loss."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from interp.corpus.packed import PackedCorpus, pack
+import numpy as np
+from jaxtyping import Int
+
+from interp.corpus.files import expand, shown
+from interp.corpus.hub import PREFIX
+from interp.corpus.packed import PackedCorpus, pack, packed
 from interp.corpus.sources import TextInput, ignore
 from interp.corpus.split import Split, document_hash
-from interp.corpus.windows import n_windows_in
+from interp.corpus.windows import n_windows_in, training_windows
 from interp.errors import InputError
+from interp.text import D_VOCAB
+from interp.training.held_out import first_documents
 from interp.training.recipe import CorpusRecipe, Recipe
+
+_COUNTED_AT_ONCE = 256
 
 
 @dataclass(frozen=True)
@@ -18,21 +28,34 @@ class TrainingText:
 
     Attributes:
         split: Which documents are held out, over all corpora.
-        packed: By corpus, the rest.
+        packed: By corpus, the rest; in the order of their names, whatever the recipe's order.
         held_out: By corpus, gives its held-out documents anew each time it is called.
+        subset: By corpus, the first of them, which are measured during the run.
+        n_ctx: Tokens of a window.
+        seed: Of the order of windows.
     """
 
     split: Split
     packed: dict[str, PackedCorpus]
     held_out: dict[str, Callable[[], Iterator[bytes]]]
+    subset: dict[str, list[bytes]]
+    n_ctx: int
+    seed: int
 
-    @property
-    def token_counts(self) -> list[int]:
-        """How often each id stands in the text to train on."""
-        counts = [corpus.token_counts for corpus in self.packed.values()]
-        return [sum(of_one_id) for of_one_id in zip(*counts, strict=True)]
+    def windows(self, first: int, count: int) -> Int[np.ndarray, "batch pos"]:
+        """Windows number ``first`` to ``first + count - 1``, n_ctx + 1 tokens each."""
+        streams = [corpus.tokens for corpus in self.packed.values()]
+        return training_windows(streams, n_ctx=self.n_ctx, seed=self.seed, first=first, count=count)
 
-    def facts(self, n_windows_seen: int, n_ctx: int) -> dict[str, dict[str, Any]]:
+    def token_counts(self, first: int, end: int) -> Int[np.ndarray, " d_vocab"]:
+        """How often the model reads each id in windows ``first`` to ``end - 1``."""
+        counts = np.zeros(D_VOCAB, dtype=np.int64)
+        for start in range(first, end, _COUNTED_AT_ONCE):
+            windows = self.windows(start, min(_COUNTED_AT_ONCE, end - start))
+            counts += np.bincount(windows[:, :-1].ravel(), minlength=D_VOCAB)
+        return counts
+
+    def facts(self, n_windows_seen: int) -> dict[str, dict[str, Any]]:
         """By corpus, what the checkpoint says of it."""
         turns = n_windows_seen / len(self.packed)
         return {
@@ -40,56 +63,91 @@ class TrainingText:
                 "fingerprint": corpus.fingerprint,
                 "n_documents": corpus.n_documents,
                 "n_bytes": corpus.n_bytes,
-                "passes": turns / n_windows_in(corpus.tokens, n_ctx),
+                "passes": turns / n_windows_in(corpus.tokens, self.n_ctx),
             }
             for name, corpus in self.packed.items()
         }
 
 
-def read_text(recipe: Recipe, warn: Callable[[str], None] = ignore) -> TrainingText:
+def read_text(
+    recipe: Recipe,
+    warn: Callable[[str], None] = ignore,
+    *,
+    recorded: Mapping[str, str] | None = None,
+) -> TrainingText:
     """The text that a recipe names; packed corpora come from the cache if they are there.
 
     Args:
         recipe: Its corpora name the text.
         warn: Called with one line for what is odd but can be read.
+        recorded: By corpus, the fingerprint with which a run was begun: where its text is all
+            from the Hub, it is taken from the cache at that revision, whatever the Hub has now.
 
     Raises:
-        InputError: Text is missing, cannot be read, or is too little for one window.
+        InputError: Text is missing, cannot be read, is too little for one window, or none of
+            it is held out.
     """
     hashes: set[int] = set()
     for corpus in recipe.corpora.values():
         if corpus.held_out:
-            hashes |= {
-                document_hash(d.content) for d in _text(corpus.held_out, corpus).documents(warn)
-            }
+            documents = _text(corpus.held_out, corpus).documents(warn)
+            hashes |= {document_hash(d.content) for d in documents if len(d.content)}
     split = Split(fraction=recipe.held_out_fraction, hashes=frozenset(hashes))
-    packed, held_out = {}, {}
-    for name, corpus in recipe.corpora.items():
+    n_ctx = recipe.model.n_ctx
+    streams, held_out, subset = {}, {}, {}
+    for name, corpus in sorted(recipe.corpora.items()):
         text = _text(corpus.train, corpus)
-        packed[name] = pack(
-            lambda text=text: text.documents(warn),
-            fingerprint=text.fingerprint(),
-            split=split,
-            name=name,
-        )
-        if not n_windows_in(packed[name].tokens, recipe.model.n_ctx):
+        streams[name] = _packed(name, corpus, text, split, (recorded or {}).get(name), warn)
+        if not n_windows_in(streams[name].tokens, n_ctx):
             raise InputError(
-                f"corpus {name} has {packed[name].n_bytes} bytes to train on, less than one "
-                f"window of {recipe.model.n_ctx} tokens",
+                f"corpus {name} has {streams[name].n_bytes} bytes to train on, less than one "
+                f"window of {n_ctx} tokens",
                 "Give more text.",
             )
-        held_out[name] = _held_out(corpus, split)
-    return TrainingText(split, packed, held_out)
+        held_out[name] = _held_out(corpus, text, split)
+        subset[name] = list(first_documents(held_out[name](), recipe.keeping.held_out_bytes))
+        if not subset[name]:
+            raise InputError(
+                f"corpus {name} has no held-out document",
+                "Hold out a larger fraction, or give held_out text.",
+            )
+    return TrainingText(split, streams, held_out, subset, n_ctx, recipe.seed)
 
 
 def _text(addresses: tuple[str, ...], corpus: CorpusRecipe) -> TextInput:
+    for address in addresses:
+        if not address.startswith(PREFIX) and any(Path(path).is_fifo() for path in expand(address)):
+            raise InputError(
+                f"cannot train on {shown(address)}: a pipe gives its text only once, and a run "
+                "reads it again",
+                "Write the text to a file first.",
+            )
     return TextInput(corpora=addresses, limit_bytes=corpus.limit_bytes)
 
 
-def _held_out(corpus: CorpusRecipe, split: Split) -> Callable[[], Iterator[bytes]]:
+def _packed(
+    name: str,
+    corpus: CorpusRecipe,
+    text: TextInput,
+    split: Split,
+    recorded: str | None,
+    warn: Callable[[str], None],
+) -> PackedCorpus:
+    if recorded and not corpus.held_out and all(a.startswith(PREFIX) for a in corpus.train):
+        kept = packed(recorded)
+        if kept is not None:
+            return kept
+    return pack(
+        lambda: text.documents(warn), fingerprint=text.fingerprint(), split=split, name=name
+    )
+
+
+def _held_out(corpus: CorpusRecipe, text: TextInput, split: Split) -> Callable[[], Iterator[bytes]]:
+    given = _text(corpus.held_out, corpus) if corpus.held_out else None
+
     def contents() -> Iterator[bytes]:
-        for document in _text(corpus.held_out or corpus.train, corpus).documents():
-            if document.content and (corpus.held_out or split.is_held_out(document.content)):
+        for document in (given or text).documents():
+            if document.content and (given or split.is_held_out(document.content)):
                 yield document.content[:]
 
     return contents

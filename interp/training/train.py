@@ -1,78 +1,53 @@
 """The training loop.
 
 Learning rate, windows and their order are pure functions of the step, so that a run that is
-stopped and gone on with repeats an undisturbed one bit for bit (same threads and versions).
+stopped and gone on with repeats an undisturbed one: bit for bit on a CPU (with the same threads
+and versions), and but for the order of sums on a GPU.
 """
 
 import json
 import math
-import signal
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
+import numpy as np
 import torch
 from torch import Tensor
 
-from interp.checkpoints.load import CONFIG_FILE
+from interp.checkpoints.load import to_device
 from interp.checkpoints.save import save
 from interp.corpus.sources import ignore
-from interp.corpus.windows import training_windows
-from interp.errors import OutputError, RecipeError, TrainingError, reason
+from interp.errors import OutputError, TrainingError, reason
+from interp.files import remove_partial
 from interp.model import Transformer
-from interp.model.loss import surprisal_nats
+from interp.model.loss import Forward, surprisal_nats
+from interp.text import D_VOCAB
+from interp.training.continuation import (
+    RecordedRun,
+    cut_metrics,
+    keep_finished,
+    locked,
+    recorded_run,
+    require_same_text,
+    steps_to_go_on_from,
+)
 from interp.training.held_out import HeldOutLoss, held_out_losses
+from interp.training.machine import explained, hardware, require_memory
 from interp.training.position_span import position_span
+from interp.training.progress import Rate, TrainingProgress, TrainingResult
 from interp.training.recipe import Recipe
-from interp.training.state import RunState, drop_states, load_state, save_state, saved_steps
+from interp.training.state import RunState, drop_states, load_state, save_state
+from interp.training.stopping import stop_signals
 from interp.training.text import TrainingText, read_text
 
 METRICS_FILE = "metrics.jsonl"
+STATES_FOLDER = "state"
 _MOST_BFLOAT16_CHANGE_NATS = 0.001
-
-
-@dataclass(frozen=True)
-class TrainingProgress:
-    """Where a run stands.
-
-    Attributes:
-        step: Steps done.
-        n_steps: Steps of the whole run.
-        loss_nats: Of the last step's windows, nats per token.
-        bytes_per_second: Over the last seconds, measuring and saving included.
-        seconds_left: At that rate.
-        held_out_nats: By corpus, nats per byte of the fixed subset, as last measured.
-    """
-
-    step: int
-    n_steps: int
-    loss_nats: float
-    bytes_per_second: float
-    seconds_left: float
-    held_out_nats: dict[str, float]
-
-
-@dataclass(frozen=True)
-class TrainingResult:
-    """What a run left in its folder.
-
-    Attributes:
-        folder: The checkpoint.
-        step: Steps done.
-        n_steps: Steps of the whole run.
-        is_interrupted: Whether it was stopped before its last step; the same call goes on.
-        held_out: By corpus, the loss of the finished model over all held-out text; empty if
-            interrupted.
-    """
-
-    folder: Path
-    step: int
-    n_steps: int
-    is_interrupted: bool
-    held_out: dict[str, HeldOutLoss]
+_SPAN_WINDOWS = 256
 
 
 def train(
@@ -86,7 +61,8 @@ def train(
     """Train the model of ``recipe`` into the folder ``out``, or go on with it there.
 
     ``out`` is a checkpoint from the first step on: always the last good one. SIGINT and SIGTERM
-    save and return; a kill costs the time since the last save.
+    save and return; a kill costs the time since the last save. A finished run that is given
+    other steps leaves its checkpoint in ``steps/STEP``.
 
     Args:
         recipe: What to train. A run with a constant schedule can be given more steps, or
@@ -98,30 +74,46 @@ def train(
 
     Raises:
         InputError: The text cannot be read.
-        OutputError: ``out`` holds something else, or cannot be written.
-        TrainingError: The loss is not finite; the last good checkpoint is kept.
+        RecipeError: The model cannot fit into this machine's memory.
+        OutputError: ``out`` holds something else, cannot be written, or another process trains
+            into it.
+        TrainingError: The loss is not finite, memory ran out, or the model cannot be compiled;
+            the last good checkpoint is kept.
     """
-    recorded = _recorded_run(recipe, out)
-    if recorded is not None and recorded.is_done and recorded.recipe == recipe:
-        return recorded.result(out)
-    text = read_text(recipe, warn)
-    run = _Run(recipe, out, text, torch.device(device or "cpu"))
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-        run.start(recorded.recipe if recorded else recipe)
-        with _stop_signals() as is_stopped:
-            run.until_done(is_stopped, progress)
-        return run.finish()
-    except OSError as error:
-        raise OutputError(f"train into {out}: {reason(error)}") from error
+    recorded = recorded_run(recipe, out)  # what is no run is refused before anything is written
+    if recorded and recorded.is_finished(recipe):
+        return _finished(recorded, out)
+    require_memory(recipe.model)
+    with locked(out):
+        recorded = recorded_run(recipe, out)  # as it is now that nobody else writes to it
+        if recorded and recorded.is_finished(recipe):
+            return _finished(recorded, out)
+        text = read_text(recipe, warn, recorded=recorded and recorded.fingerprints)
+        if recorded:
+            require_same_text(recorded, text, out)
+        try:
+            run = _Run(recipe, out, text, device)
+            run.start(recorded)
+            with stop_signals() as is_stopped:
+                run.until_done(is_stopped, progress)
+            return run.finish()
+        except OSError as error:
+            raise OutputError(f"train into {out}: {reason(error)}") from error
+        except (MemoryError, RuntimeError) as error:
+            micro_batch_size = recipe.optimization.micro_batch_size
+            known = explained(error, micro_batch_size=micro_batch_size, n_ctx=recipe.model.n_ctx)
+            if known is None:
+                raise
+            raise known from error
 
 
 class _Run:
     """A model in training."""
 
-    def __init__(self, recipe: Recipe, out: Path, text: TrainingText, device: torch.device) -> None:
-        self.recipe, self.out, self.text, self.device = recipe, out, text, device
-        self.model = Transformer(recipe.model, seed=recipe.seed).to(device)
+    def __init__(self, recipe: Recipe, out: Path, text: TrainingText, device: str | None) -> None:
+        self.recipe, self.out, self.text = recipe, out, text
+        self.model = Transformer(recipe.model, seed=recipe.seed)
+        self.device = to_device(self.model, device)
         self.step_model = torch.compile(self.model) if recipe.compile else self.model
         matrices = [parameter for _, parameter in self.model.matrices()]
         others = [p for p in self.model.parameters() if p.ndim < 2]
@@ -136,29 +128,30 @@ class _Run:
             fused=True,
         )
         self.state = RunState(step=0, seconds=0.0)
+        self.token_counts = np.zeros(D_VOCAB, dtype=np.int64)
+        self.n_counted = 0  # the windows that token_counts is about
         self.held_out: dict[str, HeldOutLoss] = {}
-        self.states = out / "state"
+        self.measured_at: int | None = None  # the step of which held_out is the loss
+        self.states = out / STATES_FOLDER
         self.began = time.monotonic()
 
-    def start(self, before: Recipe) -> None:
-        """Take up the last state that the schedule can go on from, or begin.
+    def start(self, recorded: RecordedRun | None) -> None:
+        """Take up the last state that the recipe can go on from, or begin.
 
         Args:
-            before: The recipe that the folder's states were made with.
+            recorded: The run that the folder holds.
         """
-        steps = saved_steps(self.states)
-        if before != self.recipe:  # a state from before both decays serves any number of steps
-            ends = (before.optimization.decay_start, self.recipe.optimization.decay_start)
-            steps = [step for step in steps if step <= min(ends)]
-            if not steps:
-                raise OutputError(
-                    f"train into {self.out}: no state from before the decay is left, at step "
-                    f"{min(ends)} or earlier",
-                    "Name another --out; keeping.keep_state = true keeps such a state.",
-                )
+        steps = steps_to_go_on_from(recorded, self.recipe, out=self.out, states=self.states)
         if steps:
             self.state = load_state(self.states, steps[-1], self.model, self.optimizer)
-        _cut_metrics(self.out / METRICS_FILE, self.state.step)
+        if self.state.token_counts:
+            self.token_counts = np.array(self.state.token_counts)
+            self.n_counted = self.n_windows()
+        if recorded and recorded.held_out is not None:
+            keep_finished(self.out, recorded.step)
+        drop_states(self.states, set(steps))  # later ones are of a decay that is taken back
+        remove_partial(self.out)
+        cut_metrics(self.out / METRICS_FILE, self.state.step)
         self.began = time.monotonic() - self.state.seconds
         self.save()
 
@@ -168,32 +161,28 @@ class _Run:
         progress: Callable[[TrainingProgress], None] | None,
     ) -> None:
         """Step until the last step or a stop signal, saving on the clock."""
-        optimization, keeping = self.recipe.optimization, self.recipe.keeping
-        saved_at, rate = time.monotonic(), _Rate()
+        n_steps, keeping = self.recipe.optimization.steps, self.recipe.keeping
+        saved_at, rate = time.monotonic(), Rate(self.state.step)
         with (self.out / METRICS_FILE).open("a", encoding="utf-8") as metrics:
-            while self.state.step < optimization.steps and not is_stopped():
+            while self.state.step < n_steps and not is_stopped():
                 loss, gradient_norm = self.step()
                 step = self.state.step
-                entry = {
-                    "step": step,
-                    "loss_nats": loss,
-                    "learning_rate": optimization.learning_rate_at(step - 1),
-                    "gradient_norm": gradient_norm,
-                    "seconds": round(self.state.seconds, 3),
-                }
-                if step % keeping.held_out_every == 0 or step == optimization.steps:
-                    self.held_out = self.measure(keeping.held_out_bytes)
-                    entry["held_out_nats"] = self.held_out_nats()
-                metrics.write(json.dumps(entry) + "\n")
-                metrics.flush()
-                if step in keeping.keep_steps:
+                is_kept = step in keeping.keep_steps
+                if is_kept or step % keeping.held_out_every == 0 or step == n_steps:
+                    self.measure(self.text.subset, self.forward)
+                self._write_metrics(metrics, loss, gradient_norm)
+                if is_kept:
                     self.save_checkpoint(self.out / "steps" / f"{step:06d}")
-                is_branch = step == optimization.decay_start and keeping.keep_state
+                is_branch = (
+                    step == self.recipe.optimization.decay_start < n_steps and keeping.keep_state
+                )
                 if is_branch or time.monotonic() - saved_at > keeping.save_every_seconds:
+                    self.require_sound()
                     self.save()
                     saved_at = time.monotonic()
                 if progress:
                     progress(self._progress(loss, rate))
+        self.require_sound()
         self.save()
 
     def step(self) -> tuple[float, float]:
@@ -213,26 +202,19 @@ class _Run:
             self.model.parameters(), optimization.clip_norm
         ).item()
         if not math.isfinite(total) or not math.isfinite(norm):
-            raise TrainingError(
-                f"train: at step {self.state.step + 1} the loss is {total} and the gradient's "
-                f"norm {norm}; the checkpoint of the last save is kept in {self.out}",
-                "Lower the learning rate, or lengthen the warm-up.",
-            )
+            raise self._diverged(f"the loss is {total} and the gradient's norm {norm}")
         self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
         self.state = RunState(self.state.step + 1, time.monotonic() - self.began)
         return total, norm
 
+    def n_windows(self) -> int:
+        """How many windows have been drawn."""
+        return self.state.step * self.recipe.optimization.batch_size
+
     def windows(self, first: int, count: int) -> Tensor:
         """Training windows, on the device."""
-        windows = training_windows(
-            [corpus.tokens for corpus in self.text.packed.values()],
-            n_ctx=self.recipe.model.n_ctx,
-            seed=self.recipe.seed,
-            first=first,
-            count=count,
-        )
-        return torch.from_numpy(windows).to(self.device)
+        return torch.from_numpy(self.text.windows(first, count)).to(self.device)
 
     def forward(self, ids: Tensor) -> Tensor:
         """Logits, under the recipe's autocast."""
@@ -240,16 +222,41 @@ class _Run:
         with torch.autocast(self.device.type, torch.bfloat16, enabled=is_autocast):
             return self.step_model(ids)
 
-    def measure(self, most_bytes: int | None) -> dict[str, HeldOutLoss]:
-        """Held-out loss by corpus, of the first documents or of all."""
-        return held_out_losses(
-            self.forward,
-            self.text.held_out,
+    def require_sound(self) -> None:
+        """Refuse weights that give no finite loss, so that they never replace good ones.
+
+        Raises:
+            TrainingError: The loss of the next windows is not finite.
+        """
+        windows = self.windows(self.n_windows(), self.recipe.optimization.micro_batch_size)
+        with torch.no_grad():
+            logits = self.forward(windows[:, :-1])
+        loss = surprisal_nats(logits, windows[:, 1:]).mean().item()
+        if not math.isfinite(loss):
+            raise self._diverged(f"the loss of the next windows is {loss}")
+
+    def measure(self, documents: Mapping[str, Iterable[bytes]], forward: Forward) -> None:
+        """Take the held-out loss by corpus over the documents given.
+
+        Args:
+            documents: By corpus, the held-out documents.
+            forward: ``self.forward`` on the way, which is quick; the model without autocast at
+                the end, so that whoever loads the checkpoint finds the same.
+
+        Raises:
+            TrainingError: It is not finite.
+        """
+        losses = held_out_losses(
+            forward,
+            documents,
             n_ctx=self.recipe.model.n_ctx,
             device=self.device,
             batch_size=self.recipe.optimization.micro_batch_size,
-            most_bytes=most_bytes,
         )
+        for name, loss in losses.items():
+            if not math.isfinite(loss.nats_per_byte):
+                raise self._diverged(f"the held-out loss of {name} is {loss.nats_per_byte}")
+        self.held_out, self.measured_at = losses, self.state.step
 
     def held_out_nats(self) -> dict[str, float]:
         """The last measured losses alone."""
@@ -257,26 +264,33 @@ class _Run:
 
     def save(self) -> None:
         """Save state and checkpoint; older states go, but the one before the decay if kept."""
-        save_state(self.states, self.state, self.model, self.optimizer)
+        self.count_tokens()
+        state = replace(self.state, token_counts=tuple(self.token_counts.tolist()))
+        save_state(self.states, state, self.model, self.optimizer)
         keeping, decay_start = self.recipe.keeping, self.recipe.optimization.decay_start
         kept = {self.state.step} | ({decay_start} if keeping.keep_state else set())
         drop_states(self.states, kept)
         self.save_checkpoint(self.out)
 
+    def count_tokens(self) -> None:
+        """Bring ``token_counts`` up to the windows drawn so far."""
+        self.token_counts += self.text.token_counts(self.n_counted, self.n_windows())
+        self.n_counted = self.n_windows()
+
     def save_checkpoint(self, folder: Path, weights: str = "float32", **more: Any) -> None:
         """Save the model as it is, with what is known of it."""
-        optimization = self.recipe.optimization
-        n_windows = self.state.step * optimization.batch_size
+        self.count_tokens()
+        losses = {name: loss.to_dict() for name, loss in self.held_out.items()}
         facts = {
             "recipe": self.recipe.to_dict(),
-            "corpora": self.text.facts(n_windows, self.recipe.model.n_ctx),
-            "token_counts": self.text.token_counts,
+            "corpora": self.text.facts(self.n_windows()),
+            "token_counts": self.token_counts.tolist(),
             "step": self.state.step,
-            "n_steps": optimization.steps,
-            "n_bytes_seen": n_windows * self.recipe.model.n_ctx,
+            "n_steps": self.recipe.optimization.steps,
+            "n_bytes_seen": self.n_windows() * self.recipe.model.n_ctx,
             "wall_seconds": round(self.state.seconds, 1),
-            "hardware": _hardware(self.device),
-            "held_out_loss": {name: loss.to_dict() for name, loss in self.held_out.items()} or None,
+            "hardware": hardware(self.device),
+            "held_out_loss": losses if self.measured_at == self.state.step else None,
         }
         save(
             folder,
@@ -288,48 +302,55 @@ class _Run:
         )
 
     def finish(self) -> TrainingResult:
-        """Measure the finished model on all held-out text and store it in its final type."""
-        optimization, keeping = self.recipe.optimization, self.recipe.keeping
-        is_interrupted = self.state.step < optimization.steps
-        if not is_interrupted:
-            self.held_out = self.measure(None)
-            weights = self._weights_type()
-            last = self.windows(0, min(256, self.state.step * optimization.batch_size))[:, :-1]
-            self.save_checkpoint(
-                self.out, weights, position_span=position_span(self.model, last), is_done=True
-            )
-            if keeping.keep_state:
-                drop_states(self.states, {optimization.decay_start})
-            else:
-                drop_states(self.states, set())
-        return TrainingResult(
-            self.out,
-            self.state.step,
-            optimization.steps,
-            is_interrupted,
-            {} if is_interrupted else self.held_out,
+        """Give the weights their final type, and measure them on all held-out text."""
+        step, n_steps = self.state.step, self.recipe.optimization.steps
+        if step < n_steps:
+            return TrainingResult(self.out, step, n_steps, True, {})
+        weights = self._round_weights()
+        held_out = {name: documents() for name, documents in self.text.held_out.items()}
+        self.measure(held_out, self.step_model)
+        windows = self.windows(0, min(_SPAN_WINDOWS, self.n_windows()))[:, :-1]
+        self.save_checkpoint(
+            self.out, weights, position_span=position_span(self.model, windows), is_done=True
         )
+        _drop_finished_states(self.recipe, self.out)
+        return TrainingResult(self.out, step, n_steps, False, self.held_out)
 
-    def _weights_type(self) -> str:
-        """The recipe's type of weights, if rounding to it hardly changes the held-out loss."""
+    def _round_weights(self) -> str:
+        """Round to the recipe's type if that hardly changes the subset's loss; gives the type."""
         if self.recipe.keeping.weights == "float32":
             return "float32"
         exact = {name: p.detach().clone() for name, p in self.model.named_parameters()}
+        self.measure(self.text.subset, self.step_model)
+        before = self.held_out
         with torch.no_grad():
             for parameter in self.model.parameters():
                 parameter.copy_(parameter.to(torch.bfloat16))
-        rounded = self.measure(None)
+        self.measure(self.text.subset, self.step_model)
         change = max(
-            abs(rounded[name].nats_per_byte - loss.nats_per_byte)
-            for name, loss in self.held_out.items()
+            abs(self.held_out[name].nats_per_byte - loss.nats_per_byte)
+            for name, loss in before.items()
         )
         if change < _MOST_BFLOAT16_CHANGE_NATS:
-            self.held_out = rounded  # of the weights that are stored
             return "bfloat16"
         self.model.load_state_dict(exact, strict=False)
         return "float32"
 
-    def _progress(self, loss: float, rate: "_Rate") -> TrainingProgress:
+    def _write_metrics(self, metrics: TextIO, loss: float, gradient_norm: float) -> None:
+        step = self.state.step
+        entry = {
+            "step": step,
+            "loss_nats": loss,
+            "learning_rate": self.recipe.optimization.learning_rate_at(step - 1),
+            "gradient_norm": gradient_norm,
+            "seconds": round(self.state.seconds, 3),
+        }
+        if self.measured_at == step:
+            entry["held_out_nats"] = self.held_out_nats()
+        metrics.write(json.dumps(entry) + "\n")
+        metrics.flush()
+
+    def _progress(self, loss: float, rate: Rate) -> TrainingProgress:
         n_steps = self.recipe.optimization.steps
         bytes_per_step = self.recipe.optimization.batch_size * self.recipe.model.n_ctx
         steps_per_second = rate.update(self.state.step)
@@ -342,116 +363,22 @@ class _Run:
             held_out_nats=self.held_out_nats(),
         )
 
-
-class _Rate:
-    """Steps per second over the last half minute."""
-
-    def __init__(self) -> None:
-        self.times: list[tuple[float, int]] = []
-
-    def update(self, step: int) -> float:
-        now = time.monotonic()
-        self.times = [(t, s) for t, s in self.times if now - t < 30] + [(now, step)]
-        (first, first_step), (last, last_step) = self.times[0], self.times[-1]
-        return (last_step - first_step) / (last - first) if last > first else 1.0
-
-
-@contextmanager
-def _stop_signals() -> Iterator[Callable[[], bool]]:
-    """While inside, SIGINT and SIGTERM only make the function given answer True."""
-    stopped: list[int] = []
-    before = {}
-    try:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            before[number] = signal.signal(number, lambda number, _frame: stopped.append(number))
-    except ValueError:  # not in the main thread, where no signal arrives
-        pass
-    try:
-        yield lambda: bool(stopped)
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
-@dataclass(frozen=True)
-class _RecordedRun:
-    """What a folder says of the run in it."""
-
-    recipe: Recipe
-    is_done: bool
-    config: dict[str, Any]
-
-    def result(self, out: Path) -> TrainingResult:
-        losses = self.config["held_out_loss"]
-        held_out = {name: HeldOutLoss(**loss) for name, loss in losses.items()}
-        return TrainingResult(out, self.config["step"], self.config["n_steps"], False, held_out)
-
-
-def _recorded_run(recipe: Recipe, out: Path) -> _RecordedRun | None:
-    """The run that ``out`` holds, if ``recipe`` can go on with it; None for an empty folder."""
-    path = out / CONFIG_FILE
-    try:
-        if not path.is_file():
-            if out.exists() and (not out.is_dir() or any(out.iterdir())):
-                raise OutputError(
-                    f"train into {out}: it exists and is no training run", "Name another --out."
-                )
-            return None
-        config = json.loads(path.read_text("utf-8"))
-        before = Recipe.from_dict(config["recipe"])
-    except OSError as error:
-        raise OutputError(f"train into {out}: {reason(error)}") from error
-    except (ValueError, KeyError, TypeError, RecipeError) as error:
-        raise OutputError(
-            f"train into {out}: its {CONFIG_FILE} is not that of a training run",
-            "Name another --out.",
-        ) from error
-    _require_same_recipe(before, recipe, out)
-    return _RecordedRun(before, bool(config.get("is_done")), config)
-
-
-def _require_same_recipe(before: Recipe, recipe: Recipe, out: Path) -> None:
-    wanted = recipe
-    if recipe.optimization.schedule == "constant":
-        length = {key: getattr(before.optimization, key) for key in ("steps", "decay_steps")}
-        wanted = replace(recipe, optimization=replace(recipe.optimization, **length))
-    old, new = _flat(before.to_dict()), _flat(wanted.to_dict())
-    for key in old | new:
-        if old.get(key) != new.get(key):
-            raise OutputError(
-                f"train into {out}: it was begun with {key} = {old.get(key)!r}, "
-                f"not {new.get(key)!r}",
-                "Name another --out, or give the same recipe; only a constant schedule takes "
-                "other steps or decay_steps.",
-            )
-
-
-def _flat(values: dict[str, Any], prefix: str = "") -> dict[str, Any]:
-    flat = {}
-    for key, value in values.items():
-        flat |= (
-            _flat(value, f"{prefix}{key}.") if isinstance(value, dict) else {prefix + key: value}
+    def _diverged(self, what: str) -> TrainingError:
+        return TrainingError(
+            f"train: after step {self.state.step} {what}; the checkpoint of the last save is "
+            f"kept in {self.out}",
+            "Lower the learning rate, or lengthen the warm-up.",
         )
-    return flat
 
 
-def _cut_metrics(path: Path, step: int) -> None:
-    """Drop the lines of steps that a kill lost, which will be written again."""
-    if not path.is_file():
-        return
-    kept = []
-    for line in path.read_text("utf-8").splitlines():
-        try:
-            if json.loads(line)["step"] <= step:
-                kept.append(line + "\n")
-        except (ValueError, KeyError, TypeError):
-            continue  # the line that a kill cut short
-    path.write_text("".join(kept), "utf-8")
+def _finished(recorded: RecordedRun, out: Path) -> TrainingResult:
+    """The result of a run that has nothing left to do."""
+    assert recorded.held_out is not None
+    with suppress(OSError):  # what a kill right after the last save left; maybe it has to stay
+        _drop_finished_states(recorded.recipe, out)
+    return TrainingResult(out, recorded.step, recorded.step, False, recorded.held_out)
 
 
-def _hardware(device: torch.device) -> str:
-    if device.type == "cuda":
-        return torch.cuda.get_device_name(device)
-    if device.type != "cpu":
-        return device.type
-    return f"{torch.get_num_threads()} CPU threads"
+def _drop_finished_states(recipe: Recipe, out: Path) -> None:
+    is_kept = recipe.keeping.keep_state
+    drop_states(out / STATES_FOLDER, {recipe.optimization.decay_start} if is_kept else set())

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from interp import text
 from interp.analyses import byte_classes as module
-from interp.analyses.byte_classes import byte_classes, vocabulary_byte_classes
+from interp.analyses.byte_classes import COUNTS_UNKNOWN, byte_classes, vocabulary_byte_classes
 from interp.tables import COLUMNS
 
 
@@ -31,7 +31,8 @@ def test_moments_of_running_text_by_hand(table_of):
     mean = row(table, "mean", "lowercase, word-initial")
     assert (mean["value"], mean["n"], mean["n_documents"]) == (1.5, 2, 2)
     assert mean["low"] < 1.5 < mean["high"]
-    assert (mean["layer"], mean["signal"], mean["method"]) == (0, "increment", "running text")
+    assert (mean["layer"], mean["signal"], mean["reference"]) == (0, "increment", "running text")
+    assert mean["method"] == "jackknife over documents, t(1)"
     assert mean["checkpoint"] == "tiny"
     assert row(table, "sd", "lowercase, word-initial")["value"] == pytest.approx(np.sqrt(0.5))
     assert row(table, "min", "lowercase, word-initial")["value"] == 1.0
@@ -130,7 +131,8 @@ def test_vocabulary_uses_each_byte_value_that_training_saw_once(table_of):
     assert (lowercase["value"], lowercase["n"], lowercase["layer"]) == (2.0, 2, 0)
     assert pd.isna(lowercase["low"])
     assert pd.isna(lowercase["n_documents"])
-    assert lowercase["method"] == "vocabulary"
+    assert lowercase["reference"] == "vocabulary"
+    assert table["method"].isna().all()
     assert row(table, "sd", "lowercase")["value"] == pytest.approx(np.sqrt(2))
     assert row(table, "mean", "separator")["value"] == 6.0
     absent = row(table, "mean", "digit")
@@ -138,12 +140,19 @@ def test_vocabulary_uses_each_byte_value_that_training_saw_once(table_of):
     assert absent["note"] == "training saw no such byte"
 
 
+def test_upper_and_lower_case_are_classes_of_their_own(table_of):
+    vocabulary = token_table({"L0": np.arange(257.0)}, [1] * 257)
+    table = vocabulary_byte_classes(table_of([b""], lambda *_: [0.0], vocabulary=vocabulary))
+    assert row(table, "min", "uppercase")["value"] == ord("A")
+    assert row(table, "min", "lowercase")["value"] == ord("a")
+
+
 def test_unknown_training_counts_are_said_and_illegal_bytes_left_out(table_of):
     vocabulary = token_table({"shared": np.arange(257.0)}, None)
     table = vocabulary_byte_classes(
         table_of([b""], lambda *_: [0.0], columns=("shared",), vocabulary=vocabulary)
     )
-    assert table["note"].str.contains("training counts unknown").all()
+    assert table["note"].str.contains(COUNTS_UNKNOWN).all()
     assert row(table, "mean", "invalid byte")["n"] == 0
     assert row(table, "mean", "digit")["value"] == np.mean(range(ord("0"), ord("9") + 1))
     assert row(table, "max", "lead E4-E9")["value"] == 0xE9

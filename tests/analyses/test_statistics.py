@@ -224,6 +224,14 @@ def test_clustered_mean_of_equal_documents_has_the_textbook_interval():
     assert estimate.high - estimate.value == pytest.approx(stdtrit(49, 0.975) * error, abs=1e-12)
 
 
+def test_the_interval_of_a_share_stays_within_0_and_1():
+    low = clustered_mean(np.array([0.0, 0.0, 3.0]), np.array([9, 9, 9]), limits=(0.0, 1.0))
+    high = clustered_mean(np.array([9.0, 9.0, 6.0]), np.array([9, 9, 9]), limits=(0.0, 1.0))
+    assert low.low == 0.0
+    assert high.high == 1.0
+    assert clustered_mean(np.array([0.0, 0.0, 3.0]), np.array([9, 9, 9])).low < 0
+
+
 def test_documents_without_observations_do_not_count():
     with_empty = clustered_mean(np.array([1.0, 0.0, 5.0]), np.array([1, 0, 2]))
     assert with_empty == clustered_mean(np.array([1.0, 5.0]), np.array([1, 2]))

@@ -57,6 +57,28 @@ def test_the_score_is_the_value_at_the_next_characters_first_byte(table_of):
 
 
 @pytest.mark.usefixtures("by_hand")
+def test_the_interval_of_the_base_rate_is_one_of_shares(table_of):
+    table = word_boundary_auc(table_of([b"9222", b"9222", b"9221"], lambda _, c: [0, *c]))
+    base_rate = only(table, "base_rate")
+    assert base_rate["value"] == pytest.approx(1 / 9)
+    assert (base_rate["low"], base_rate["high"] <= 1) == (0.0, True)
+
+
+def test_texts_with_kana_or_hangul_beside_what_is_judged_are_counted(table_of):
+    texts = [
+        "東京都に住む".encode(),
+        "한국은 大韓民國이다".encode(),
+        "中国人民".encode(),
+        "かな".encode(),
+    ]
+    table = word_boundary_auc(table_of(texts, lambda _, c: np.ones(len(c) + 1)))
+    other = only(table, "other_script")
+    assert (other["value"], other["n_documents"], other["group"]) == (2, 3, "kana or Hangul")
+    chinese = word_boundary_auc(table_of(texts[2:], lambda _, c: np.ones(len(c) + 1)))
+    assert "other_script" not in set(chinese["statistic"])
+
+
+@pytest.mark.usefixtures("by_hand")
 def test_areas_below_half_are_not_flipped(table_of):
     texts = [b"0" + bytes(np.random.default_rng(d).integers(48, 58, 30).tolist()) for d in range(3)]
     up = table_of(texts, lambda _, c: [0, *(v % 2 + v / 1000 for v in c)])

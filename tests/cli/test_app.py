@@ -23,6 +23,7 @@ def test_the_commands_are_those_of_the_manual():
         "byte-classes",
         "demo",
         "extract",
+        "import",
         "inspect",
         "report",
         "train",

@@ -1,6 +1,7 @@
 import io
 import json
 import sys
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -45,10 +46,7 @@ def test_json_is_the_analysis_table_and_nothing_else(interp, tiny, texts):
     rows = json.loads(done.out)
     assert done.err == ""
     assert list(rows[0]) == list(tables.COLUMNS)
-    assert {row["method"] for row in rows if row["statistic"] == "mean"} == {
-        "running text",
-        "vocabulary",
-    }
+    assert {row["reference"] for row in rows} == {"running text", "vocabulary"}
 
 
 def test_csv_is_the_analysis_table(interp, tiny, texts, tmp_path):
@@ -56,6 +54,42 @@ def test_csv_is_the_analysis_table(interp, tiny, texts, tmp_path):
     (tmp_path / "table.csv").write_text(done.out, "utf-8")
     frame = tables.read_csv(str(tmp_path / "table.csv"))
     assert set(frame["statistic"]) >= {"roc_auc", "tied_share", "base_rate"}
+
+
+@pytest.mark.parametrize("command", ["byte-classes", "word-boundary-auc"])
+def test_a_narrow_terminal_cuts_no_number(interp, tiny, texts, monkeypatch, command):
+    expected = interp(command, "--ckpt", tiny, *texts).out
+    monkeypatch.setenv("COLUMNS", "40")
+    assert interp(command, "--ckpt", tiny, *texts).out == expected
+    assert "…" not in expected
+
+
+@pytest.mark.parametrize("command", ["byte-classes", "word-boundary-auc"])
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        {"checkpoint": "escape\x1b[31m"},
+        {"signals": {"increment": {"columns": [], "n_parts": 1, "n_rows": 1}}},
+        {"signals": {"increment": {"columns": ["L0", "L1"], "n_parts": 1, "saturated": ["x"]}}},
+        {"signals": {"\x1b[31m": {"columns": ["L0"], "n_parts": 0, "n_rows": 1}}},
+    ],
+)
+def test_a_hostile_folder_of_increments_is_refused_in_one_line(interp, tiny, texts, command, spoil):
+    assert interp("extract", "--ckpt", tiny, "--out", "kept", *texts).status == 0
+    manifest = json.loads(Path("kept/manifest.json").read_text("utf-8"))
+    Path("kept/manifest.json").write_text(json.dumps(manifest | spoil), "utf-8")
+    for form in ("--csv", "--json"):
+        done = interp(command, "--increments", "kept", form)
+        assert (done.status, done.out) == (1, "")
+        assert len(done.err.splitlines()) <= 2
+        assert "\x1b" not in done.err
+
+
+def test_japanese_is_warned_of(interp, tiny, tmp_path):
+    (tmp_path / "ja.txt").write_text("東京都に住む人々。", "utf-8")
+    done = interp("word-boundary-auc", "--ckpt", tiny, "ja.txt", "--csv")
+    assert done.status == 0
+    assert done.err.startswith("interp: warning: kana or Hangul in 1 of 1 judged text: jieba")
 
 
 def test_kept_increments_give_the_same_table_as_the_text(interp, tiny, texts):
@@ -100,7 +134,7 @@ def test_every_odd_text_is_measured_to_its_last_byte(interp, tiny, tmp_path, nam
     done = interp("byte-classes", "--ckpt", tiny, "--csv", write_bad_input(tmp_path, name))
     assert done.status == 0
     frame = pd.read_csv(io.StringIO(done.out))
-    means = frame[(frame["statistic"] == "mean") & (frame["method"] == "running text")]
+    means = frame[(frame["statistic"] == "mean") & (frame["reference"] == "running text")]
     content = TEXTS[name].removeprefix(b"\xef\xbb\xbf")
     assert means[means["layer"] == 1]["n"].sum() == len(content) + 1
 
@@ -160,7 +194,7 @@ def test_corpora_are_read_to_their_limit(interp, tiny, tmp_path):
     (tmp_path / "rows.jsonl").write_text("\n".join(rows), "utf-8")
     done = interp("byte-classes", "--ckpt", tiny, "--corpus", "*.jsonl", "--limit", "35", "--csv")
     frame = pd.read_csv(io.StringIO(done.out))
-    separator = frame[(frame["group"] == "separator") & (frame["method"] == "running text")]
+    separator = frame[(frame["group"] == "separator") & (frame["reference"] == "running text")]
     assert set(separator["n"]) == {3}
 
 

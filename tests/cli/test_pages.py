@@ -1,5 +1,14 @@
+import html
+import json
+import os
+import re
+import shutil
+
 import pytest
 from bad_inputs import TEXTS, write_bad_input
+
+from interp.cli import main
+from interp.cli.results import program
 
 PAGE = "page.html"
 
@@ -12,6 +21,34 @@ def test_report_writes_a_page_about_the_text_given(interp, tiny, tmp_path):
     page = (tmp_path / PAGE).read_text("utf-8")
     assert "the text given" in page
     assert "--text" in page
+
+
+def command_on(page: str) -> str:
+    fact = page[page.index("<dt>Command</dt>") :]
+    return html.unescape(re.sub("<[^>]*>", "", fact[: fact.index("</dd>")])).removeprefix("Command")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "shown"),
+    [
+        (("--text", "a b"), "interp report --text 'a b' --out page.html"),
+        (
+            ("--text", "x" * 1234),
+            "interp report --text '(text of 1,234 characters left out)' --out page.html",
+        ),
+        (("--", "-x.txt"), "interp report --out page.html -- -x.txt"),
+        (("plain.txt",), "interp report --out page.html plain.txt"),
+        (("--text", "a\n\x1b[31m\u202e"), "interp report --text 'a␊␛[31m<U+202E>' --out page.html"),
+    ],
+)
+def test_the_page_shows_the_command_and_nothing_in_it_acts(
+    interp, tiny, tmp_path, arguments, shown
+):
+    for name in ("-x.txt", "plain.txt"):
+        (tmp_path / name).write_text("text", "utf-8")
+    assert interp("report", "--ckpt", tiny, "--out", PAGE, *arguments).status == 0
+    page = (tmp_path / PAGE).read_text("utf-8")
+    assert command_on(page).replace(f" --ckpt {tiny}", "") == shown
 
 
 def test_an_existing_page_is_replaced(interp, tiny, tmp_path):
@@ -39,9 +76,10 @@ def test_a_page_that_fails_leaves_the_old_one(interp, tiny, tmp_path):
     assert (tmp_path / PAGE).read_text("utf-8") == "old"
 
 
-@pytest.mark.parametrize("out", ["missing/page.html", ".", "file/page.html"])
+@pytest.mark.parametrize("out", ["missing/page.html", ".", "file/page.html", "pipe"])
 def test_a_page_that_has_no_place_is_one_line(interp, tiny, tmp_path, out):
     (tmp_path / "file").write_text("", "utf-8")
+    os.mkfifo(tmp_path / "pipe")
     done = interp("report", "--ckpt", tiny, "--text", "text", "--out", out)
     assert done.status == 1
     assert done.err.startswith("interp: cannot write ")
@@ -79,12 +117,41 @@ def test_inspect_says_what_a_checkpoint_is(interp, tiny):
 
 
 def test_inspect_gives_plain_values(interp, tiny):
-    import json
-
     values = json.loads(interp("inspect", "--json", tiny).out)
     assert values["architecture"]["n_layers"] == 2
     assert len(values["fingerprint"]) == 64
     assert interp("inspect", "--csv", tiny).out.startswith("name,value\nname,tiny\n")
+
+
+@pytest.mark.parametrize("form", [(), ("--csv",), ("--json",), ("-q",)])
+def test_nothing_that_a_checkpoint_says_of_itself_acts_on_a_terminal(interp, tiny, tmp_path, form):
+    shutil.copytree(tiny, tmp_path / "hostile")
+    path = tmp_path / "hostile" / "config.json"
+    words = "\x1b[31m\x9b31m\u202e\n\ud800"
+    told = {
+        "weights": words,
+        "versions": {words: words},
+        "hardware": words,
+        "held_out_loss": {words: {"bits_per_byte": 1.0}},
+    }
+    path.write_text(json.dumps(json.loads(path.read_text("utf-8")) | told), "utf-8")
+    done = interp("inspect", *form, "hostile")
+    assert done.status == 0
+    assert not {"\x1b", "\x9b", "\u202e"} & set(done.out)
+
+
+def test_results_are_those_of_the_embedded_checkpoint(tiny, tmp_path, monkeypatch, capfd):
+    monkeypatch.setattr("interp.checkpoints.default_checkpoint", lambda: tiny)
+    with pytest.raises(SystemExit) as stopped:
+        main(["--out", "kept"], program=program)
+    assert not stopped.value.code
+    assert (tmp_path / "kept" / "reports" / "first-look.html").is_file()
+    assert "wrote kept/analyses/first-look/byte-classes.csv" in capfd.readouterr().err
+    (tmp_path / "file").touch()
+    with pytest.raises(SystemExit) as stopped:
+        main(["--out", "file"], program=program)
+    assert stopped.value.code == 1
+    assert capfd.readouterr().err.startswith("interp: cannot make the folder file/")
 
 
 @pytest.mark.parametrize("ckpt", ["missing", ".", "a-file"])

@@ -55,6 +55,15 @@ def test_an_unknown_key_is_one_line(interp, recipe):
     assert not Path("run").exists()
 
 
+def test_a_device_is_named_and_recorded(interp, recipe):
+    done = interp("train", recipe, "--out", "run", "--device", "nonsense")
+    assert done.status == 1
+    assert "nonsense" in done.err
+    assert not Path("run").exists()
+    assert interp("train", recipe, "--out", "run", "--device", "cpu").status == 0
+    assert "CPU threads" in Path("run/README.md").read_text("utf-8")
+
+
 def test_an_interrupted_run_says_that_it_goes_on(interp, recipe, monkeypatch):
     from interp.training import TrainingResult
 

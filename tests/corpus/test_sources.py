@@ -159,6 +159,65 @@ def test_a_missing_file_names_itself(tmp_path):
     assert "no such file" in str(error)
 
 
+def test_a_name_with_a_tilde_is_a_file_name_where_there_is_no_such_user(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home" / "b.txt").write_bytes(b"at home")
+    assert "~nobody-of-this-name" in str(refusal("~nobody-of-this-name/a.txt"))
+    assert "~nobody-of-this-name*" in str(refusal("~nobody-of-this-name*"))
+    (tmp_path / "~nobody-of-this-name").write_bytes(b"here")
+    (tmp_path / "~").mkdir()
+    (tmp_path / "~" / "c.txt").write_bytes(b"in a folder of that name")
+    assert [d.content for d in read("~nobody-of-this-name", "~/b.txt", "~/c.txt")] == [
+        b"here",
+        b"at home",
+        b"in a folder of that name",
+    ]
+
+
+LIKE_BINARIES = {
+    "tar": b"x" * 257 + b"ustar is how a tar archive is told; the rest is text",
+    "tar with spaces": b"x" * 257 + b"ustar  and two spaces",
+    "GIF": b"GIF89a is the version of GIF with transparency.",
+    "GIF on a line": b"GIF87a\nGIF89a\n",
+    "PDF": b"%PDF-1.7 is how a PDF file begins.\n",
+    "PDF in Chinese": "%PDF-1.7\n%汉字，文件".encode(),
+    "bzip2": b"BZh91AY&SY is the sign of bzip2.",
+    "WebP": b"RIFFtextWEBPVP8 is how WebP begins.",
+    "WAVE": b"RIFFtextWAVEfmt is how WAVE begins.",
+    "MP4": b"The ftypisom box.",
+    "zip": b"PK, said the man.",
+    "Windows program": b"MZ stands for Mark Zbikowski.",
+}
+
+
+@pytest.mark.parametrize("content", LIKE_BINARIES.values(), ids=LIKE_BINARIES.keys())
+def test_a_text_that_begins_like_a_binary_is_read(content, tmp_path):
+    (tmp_path / "a.txt").write_bytes(content)
+    assert [d.content for d in read(tmp_path / "a.txt")] == [content]
+
+
+BINARIES = {
+    "tar": b"name" + bytes(253) + b"ustar\x0000",
+    "old GNU tar": b"name" + bytes(253) + b"ustar  \x00",
+    "GIF": b"GIF89a\x01\x00\x01\x00\x80\x00\x00",
+    "large GIF": b"GIF87a\x20\x0a\x20\x0d\xf7\x00\x00",
+    "PDF": b"%PDF-1.4\r\n%\xc7\xec\x8f\xa2\r\n5 0 obj",
+    "bzip2": b"BZh91AY&SY\x19\x31\x65\x3d\x00\x00",
+    "empty bzip2": b"BZh9\x17rE8P\x90\x00\x00\x00\x00",
+    "WebP": b"RIFF\x24\x2a\x00\x00WEBPVP8 \x18\x2a\x00\x00",
+    "WAVE": b"RIFF\x24\x2a\x00\x00WAVEfmt \x10\x00\x00\x00",
+    "MP4": b"\x00\x00\x00\x20ftypisom\x00\x00\x02\x00",
+}
+
+
+@pytest.mark.parametrize("content", BINARIES.values(), ids=BINARIES.keys())
+def test_a_binary_is_told_by_its_first_bytes(content, tmp_path):
+    (tmp_path / "a.txt").write_bytes(content)
+    assert "its format is" in str(refusal(tmp_path / "a.txt"))
+
+
 def test_a_data_set_given_as_a_file_is_told_its_address():
     assert "hub:wikimedia/wikipedia/20231101.zh" in refusal("wikimedia/wikipedia/20231101.zh").hint
 
@@ -540,3 +599,14 @@ def test_a_fingerprint_of_the_hub_follows_its_revision(monkeypatch):
     assert before == corpus_fingerprint([], ["hub:owner/name"], 10)
     hub.sha = "decaf"
     assert before != corpus_fingerprint([], ["hub:owner/name"], 10)
+
+
+def test_an_input_reads_one_revision_of_a_data_set(monkeypatch):
+    hub = FakeHub(monkeypatch, ["a"])
+    text = TextInput(corpora=("hub:owner/name",), limit_bytes=10)
+    before = text.fingerprint()
+    hub.sha = "decaf"
+    list(text.documents())
+    assert hub.calls[0][1]["revision"] == "c0ffee"
+    assert text.fingerprint() == before
+    assert TextInput(corpora=("hub:owner/name",), limit_bytes=10).fingerprint() != before

@@ -5,6 +5,8 @@ from functools import partial
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from tiny import TinyCheckpoint, documents, tiny_model
 
@@ -12,6 +14,7 @@ from interp.corpus.documents import Document
 from interp.errors import InputError, OutputError
 from interp.extraction.extract import extract as extract_to_long_parts
 from interp.extraction.increment_table import IncrementTable
+from interp.files import replacing
 
 TEXTS = (b"Hello, Worlds. " * 40, "人工智能是计算机科学".encode() * 20, b"", b"Hy")
 NAMES = ("increment", "surprisal")
@@ -86,15 +89,17 @@ def test_an_interrupted_extraction_goes_on_and_ends_the_same(checkpoint, tmp_pat
     extract(checkpoint, documents(*TEXTS), out, **settings)
     assert files_of(out) == files_of(whole.folder)
     assert all(path.stat().st_mtime_ns == time for path, time in finished.items())
-    assert not list(out.rglob(".partial-*"))
+    assert not list(out.rglob(".*"))
 
 
-def test_what_a_killed_run_left_half_written_is_cleared_away(checkpoint, table, tmp_path):
-    out = tmp_path / "killed"
-    out.mkdir()
-    (out / ".partial-77-manifest.json").write_bytes(b"{")
-    extract(checkpoint, documents(*TEXTS), out, signals=NAMES)
-    assert files_of(out) == files_of(table.folder)
+def test_what_a_killed_run_left_half_written_is_cleared_away(checkpoint, table):
+    before = files_of(table.folder)
+    killed = [replacing(path) for path in (table.folder / "manifest.json", *table.parts()[:1])]
+    for writing in killed:
+        writing.__enter__().write_bytes(b"{")
+    assert len(files_of(table.folder)) == len(before) + 2
+    extract(checkpoint, documents(*TEXTS), table.folder, signals=NAMES)
+    assert files_of(table.folder) == before
 
 
 def test_a_complete_table_is_left_as_it_is(checkpoint, table):
@@ -122,6 +127,14 @@ def test_a_part_that_was_deleted_is_made_again(checkpoint, table):
         ({"stride": 32}, "another stride: 16 there, 32 wanted"),
         ({"dtype": "bfloat16"}, "another dtype"),
         ({"checkpoint": TinyCheckpoint(tiny_model(), fingerprint="1" * 64)}, "another checkpoint"),
+        (
+            {"checkpoint": TinyCheckpoint(tiny_model(), config={"split": {"fraction": 0.5}})},
+            "another record of the checkpoint's training text",
+        ),
+        (
+            {"checkpoint": TinyCheckpoint(tiny_model(), config={"token_counts": [1] * 257})},
+            "another record of the checkpoint's training text",
+        ),
         ({"documents": documents(*TEXTS, b"more")}, "another text"),
         ({"documents": documents(TEXTS[0][:-1] + b"!", *TEXTS[1:])}, "another text"),
     ],
@@ -176,7 +189,7 @@ def test_a_full_disk_is_one_line_and_leaves_whole_files(checkpoint, tmp_path, mo
     assert "\n" not in str(caught.value)
     monkeypatch.undo()
     assert not list(out.rglob("part-*"))
-    assert not list(out.rglob(".partial-*"))
+    assert not list(out.rglob(".*"))
 
 
 @pytest.mark.parametrize(
@@ -215,6 +228,143 @@ def test_a_damaged_part_is_named_when_it_is_read(table, content):
     with pytest.raises(InputError, match=r"part-00001.parquet: ") as caught:
         list(IncrementTable.open(table.folder).read_documents())
     assert "\n" not in str(caught.value)
+
+
+HOSTILE_FIELDS = [
+    {"checkpoint": "escape\x1b[31m"},
+    {"checkpoint": "right\u202eleft"},
+    {"n_bytes": "many"},
+    {"signals": []},
+    {"signals": {"increment": None}},
+]
+HOSTILE_SIGNAL_FIELDS = [
+    {"columns": []},
+    {"columns": "L0"},
+    {"columns": ["L0", "L0"]},
+    {"columns": ["L0", "\x1b[31m"]},
+    {"columns": ["L0", "L" + "9" * 30]},
+    {"columns": ["L0", None]},
+    {"n_parts": -1},
+    {"n_parts": True},
+    {"n_parts": 10**12},
+    {"n_rows": None},
+    {"saturated": ["x"]},
+    {"saturated": {"L0": None, "L1": 0.5}},
+    {"saturated": {"L0": 0.5}},
+    {"saturated": {"L0": "0.5", "L1": 0.5}},
+    {"saturated": {"L0": float("nan"), "L1": 0.5}},
+]
+
+
+@pytest.mark.parametrize(
+    ("changed", "of_signal"),
+    [*((fields, {}) for fields in HOSTILE_FIELDS), *(({}, f) for f in HOSTILE_SIGNAL_FIELDS)],
+)
+def test_a_manifest_with_a_wrong_field_is_refused_in_one_line(table, changed, of_signal):
+    path = table.folder / "manifest.json"
+    manifest = json.loads(path.read_text())
+    manifest["signals"]["increment"] |= of_signal
+    path.write_text(json.dumps(manifest | changed))
+    with pytest.raises(InputError, match="damaged: fields are missing or wrong") as caught:
+        IncrementTable.open(table.folder)
+    assert "\n" not in str(caught.value)
+
+
+def rewrite(path, change) -> None:
+    """Writes a Parquet file anew with ``change`` made to its columns."""
+    read = pq.read_table(path)
+    columns = dict(zip(read.column_names, read.columns, strict=True))
+    pq.write_table(pa.table(change(columns)), path)
+
+
+def without(name):
+    return lambda columns: {key: column for key, column in columns.items() if key != name}
+
+
+def with_column(name, make):
+    return lambda columns: columns | {name: make(columns[name])}
+
+
+def as_text(column):
+    return column.cast(pa.string())
+
+
+def as_null(column):
+    return pa.nulls(len(column), column.type)
+
+
+def minus_one(column):
+    return pa.array([-1] * len(column), column.type)
+
+
+def huge(column):
+    return pa.array([2**31 - 1] * len(column), column.type)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        without("n_bytes"),
+        without("source"),
+        without("held_out"),
+        with_column("n_bytes", as_text),
+        with_column("n_bytes", as_null),
+        with_column("n_bytes", minus_one),
+        with_column("doc", minus_one),
+        with_column("source", as_null),
+    ],
+)
+def test_documents_with_a_wrong_column_are_refused_in_one_line(table, change):
+    rewrite(table.folder / "documents.parquet", change)
+    with pytest.raises(InputError, match=r"documents.parquet: damaged: ") as caught:
+        _ = IncrementTable.open(table.folder).documents
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        without("offset"),
+        without("L1"),
+        with_column("L0", as_text),
+        with_column("doc", as_null),
+        with_column("token", as_text),
+        with_column("token", minus_one),
+        with_column("token", huge),
+        with_column("offset", minus_one),
+        with_column("doc", huge),
+    ],
+)
+def test_a_part_with_a_wrong_column_is_refused_in_one_line(table, change):
+    rewrite(table.parts()[0], change)
+    with pytest.raises(InputError) as caught:
+        list(IncrementTable.open(table.folder).read_documents())
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        without("token"),
+        without("n_in_training"),
+        with_column("token", minus_one),
+        with_column("token", as_null),
+        with_column("n_in_training", as_text),
+        with_column("L0", as_text),
+    ],
+)
+def test_a_vocabulary_with_a_wrong_column_is_refused_in_one_line(table, change):
+    rewrite(table.folder / "increment.vocabulary.parquet", change)
+    with pytest.raises(InputError, match=r"vocabulary.parquet: damaged: ") as caught:
+        table.vocabulary()
+    assert "\n" not in str(caught.value)
+
+
+def test_a_document_that_claims_more_bytes_than_there_are_is_refused(table):
+    far_more = with_column("n_bytes", lambda column: pa.array([10**17] * len(column), column.type))
+    rewrite(table.folder / "documents.parquet", far_more)
+    with pytest.raises(InputError, match="are not these"):
+        next(IncrementTable.open(table.folder).read_documents())
 
 
 def test_rows_that_are_missing_are_noticed(table):

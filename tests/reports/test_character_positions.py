@@ -1,4 +1,3 @@
-import itertools
 import json
 import re
 
@@ -9,7 +8,7 @@ from hypothesis import strategies as st
 
 from interp.errors import InputError
 from interp.reports.character_positions import MAX_CHARACTERS, PositionTrace, traces_of
-from interp.reports.glyphs import glyph
+from interp.reports.glyphs import MAX_WIDTH_EM, glyph
 from interp.reports.position_layout import SCALES, lay_out
 from interp.reports.position_plot import position_plot, standalone
 
@@ -93,7 +92,11 @@ def test_one_factor_for_all_rows_keeps_their_lengths_in_proportion():
 
 
 @given(
-    st.text(alphabet="ab 人工。\n🎉\u0301", min_size=1, max_size=150),
+    st.lists(
+        st.sampled_from([*"ab 人工。\n🎉\u0301", "ᄀ" * 50, "한" + "\u11a8" * 99]),
+        min_size=1,
+        max_size=99,
+    ).map("".join),
     st.sampled_from(SCALES),
     st.integers(120, 900),
     st.integers(0, 99),
@@ -107,6 +110,7 @@ def test_no_glyph_hides_another_or_leaves_the_line(words, scale, width_px, seed)
     for line in layout.lines:
         halves = widths[line.start : line.end] / 2
         for x, lanes in zip(line.x, line.lanes, strict=True):
+            assert np.all(x >= 0)
             assert np.all(x + halves <= width_px + 0.01)
             for lane in set(lanes[lanes < line.max_lanes]):
                 own = lanes == lane
@@ -148,6 +152,9 @@ def test_increments_of_zero_and_one_huge_one_still_fit():
         ("e\u0301".encode(), "e\u0301", "own"),
         ("𠀋".encode(), "𠀋", "own"),
         ("م".encode(), "م", "own"),
+        (b"<", "<", "run"),
+        ("<\u0338".encode(), "<\u0338", "own"),
+        ("<\u200d".encode(), "<\u200d", "own"),
         ("👨‍👩‍👧‍👦".encode(), "👨‍👩‍👧‍👦", "own"),
     ],
 )
@@ -199,9 +206,24 @@ def test_standalone_plot_brings_its_style_and_script():
     assert not re.search(r"(src|href)=\"(https?:)?//", html)
 
 
-def test_two_plots_of_one_page_do_not_share_their_radio_buttons():
-    names = [
-        set(re.findall(r'name="(scale-[0-9a-f]+)"', position_plot(trace_of(b"abc", seed=seed))))
-        for seed in (1, 2)
-    ]
-    assert all(not a & b for a, b in itertools.pairwise(names))
+def test_a_character_of_very_many_code_points_is_squeezed_into_a_bounded_width():
+    for character in ("ᄀ" * 50, "<U" + "\u0301" * 300, "\u0600" * 40 + "a", "🇫" * 2):
+        each = glyph(character.encode())
+        assert each.width_em <= MAX_WIDTH_EM
+    assert glyph(("ᄀ" * 50).encode()).is_squeezed
+    html = position_plot(trace_of(("ᄀ" * 50).encode()))
+    assert f'textLength="{MAX_WIDTH_EM * 16:.1f}"' in html
+
+
+def test_a_plot_says_without_scripts_what_is_missing_and_offers_nothing_that_does_nothing():
+    html = position_plot(trace_of(b"abc"))
+    assert "scripts" in re.search("<noscript>(.*?)</noscript>", html).group(1)
+    assert '<details class="numbers" hidden>' in html
+    assert '<p class="keys" hidden>' in html
+    assert len(re.findall(r"<button[^>]* disabled>", html)) == 2
+
+
+def test_a_plot_has_no_name_that_another_plot_of_its_page_could_have():
+    html = position_plot(trace_of(b"abc"))
+    assert not re.search(r"\s(id|for|aria-\w+by)=", html)
+    assert html.count("<form") == 1  # radio buttons of one name belong together within it only

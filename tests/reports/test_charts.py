@@ -1,7 +1,9 @@
 import json
 
+import numpy as np
 import pytest
 
+from interp.analyses.statistics import clustered_auc
 from interp.reports import theme
 from interp.reports.chart import SIZES
 from interp.reports.charts import auc_chart, byte_class_chart
@@ -70,17 +72,80 @@ def test_auc_axis_holds_every_interval_and_chance():
     assert high > 0.87
 
 
-def test_undefined_auc_gives_its_reason_instead_of_a_number():
-    table = analysis_table(auc_rows([None, None], note="one class only"))
-    chart = auc_chart(table)
+def test_undefined_auc_gives_its_reason_once_instead_of_a_number():
+    labels, scores = np.ones(3, dtype=bool), np.arange(3.0)
+    undefined = clustered_auc(labels, scores, np.arange(3)).as_row()
+    rows = [row | undefined for row in auc_rows([None, None])]
+    chart = auc_chart(analysis_table(rows))
     assert chart.figures == {}
-    assert chart.note == "Not defined: one class only."
+    assert chart.remarks == ("Not defined: one class only (every gap is a boundary).",)
     assert "canvas" not in chart.to_html()
 
 
+def test_a_table_without_scores_or_means_still_has_a_chart_that_says_so():
+    for chart in (auc_chart(analysis_table([])), byte_class_chart(analysis_table([]))):
+        assert "Not defined" in chart.to_html()
+
+
 def test_rows_without_a_value_are_named_beside_those_with_one():
-    rows = auc_rows([0.6]) + auc_rows([None, None], note="one document")[1:]
-    assert "Not defined in 1 of 2 rows: one document." in auc_chart(analysis_table(rows)).note
+    rows = auc_rows([0.6]) + auc_rows([None, None], note="not defined: no gaps")[1:]
+    assert auc_chart(analysis_table(rows)).remarks == ("Not defined: no gaps (L1).",)
+    rows += [row | {"value": None, "note": "not defined: one document"} for row in ceiling_rows()]
+    assert "Not defined: one document (lead byte, cross-fitted; lead byte, in sample)." in (
+        auc_chart(analysis_table(rows)).remarks
+    )
+
+
+def test_intervals_are_spoken_of_only_where_they_are_drawn():
+    without = {"low": None, "high": None, "note": "no interval: one document only"}
+    heads = [row for head in range(2) for row in auc_rows([0.5], head=head)]
+    assert "intervals" in auc_chart(analysis_table(auc_rows([0.5]))).note
+    assert "intervals" not in auc_chart(analysis_table(auc_rows([0.5], **without))).note
+    assert "intervals" not in auc_chart(analysis_table(heads)).note
+    means = class_rows([0], ["digit", "space"])
+    assert "intervals" in byte_class_chart(analysis_table(means)).note
+    means = class_rows([0], ["digit", "space"], **without)
+    assert "intervals" not in byte_class_chart(analysis_table(means)).note
+    means = class_rows([0], ["digit", "space"], head=0)
+    assert "intervals" not in byte_class_chart(analysis_table(means)).note
+
+
+@pytest.mark.parametrize(
+    ("chart_of", "rows"),
+    [(auc_chart, auc_rows([0.5, 0.6])), (byte_class_chart, class_rows([0, 1], ["digit"]))],
+)
+def test_notes_of_rows_stand_under_the_chart_with_what_they_are_about(chart_of, rows):
+    of_all, of_one = "unreliable: fewer than 20 documents", "3 undefined entries left out"
+    rows = [row | {"note": of_all} for row in rows]
+    rows[1]["note"] += f"; {of_one}"
+    html = chart_of(analysis_table(rows)).to_html()
+    below = html[html.index("</script>") :]
+    assert below.count("Unreliable: fewer than 20 documents.") == 1
+    assert "3 undefined entries left out (L1" in below
+
+
+def test_a_remark_on_many_rows_counts_them():
+    rows = auc_rows([0.5] * 9)
+    for row in rows[:4]:
+        row["note"] = "no interval: degenerate"
+    assert auc_chart(analysis_table(rows)).remarks == ("No interval: degenerate (4 of 9).",)
+
+
+def test_lines_of_an_auc_chart_differ_in_their_dashes_and_say_so_where_it_is_narrow():
+    chart = auc_chart(analysis_table(auc_rows([0.51]) + ceiling_rows()))
+    for size in SIZES:
+        layout = chart.figures["light"][size]["layout"]
+        assert len({shape["line"]["dash"] for shape in layout["shapes"]}) == 3
+    marks = {note["text"].split("lead")[0].split("chance")[0] for note in layout["annotations"]}
+    assert len(marks) == 3
+
+
+def test_the_step_of_plain_rope_is_spoken_of_only_where_it_is_drawn():
+    for highest, is_drawn in ((0.5, False), (1.2, True)):
+        rows = class_rows([0], ["digit"], value=highest, low=None, high=None)
+        chart = byte_class_chart(analysis_table(rows))
+        assert ("shapes" in chart.figures["light"]["wide"]["layout"]) == is_drawn
+        assert ("dotted line" in chart.note) == is_drawn
 
 
 def test_byte_classes_stand_in_their_order_one_panel_per_layer():
@@ -123,14 +188,17 @@ def test_names_from_outside_are_no_tags_and_no_tex():
     assert "<b>" not in html
 
 
-def test_every_class_has_a_readable_colour_in_both_modes():
-    for name in BYTE_CLASSES:
-        for mode in theme.MODES:
-            assert contrast(theme.class_color(name, mode), theme.PAPER[mode]["card"]) >= 4.5
-    for mode in theme.MODES:
-        for color in ("ink", "soft", "muted", "accent"):
-            for paper in ("paper", "card"):
-                assert contrast(theme.PAPER[mode][color], theme.PAPER[mode][paper]) >= 4.5
+@pytest.mark.parametrize("mode", theme.MODES)
+@pytest.mark.parametrize("paper", ["paper", "card", "wash"])
+def test_every_colour_of_text_can_be_read_on_whatever_it_stands_on(mode, paper):
+    colors = {name: theme.class_color(name, mode) for name in BYTE_CLASSES}
+    colors |= {name: theme.PAPER[mode][name] for name in ("ink", "soft", "muted", "accent")}
+    faint = {
+        name: color
+        for name, color in colors.items()
+        if contrast(color, theme.PAPER[mode][paper]) < 4.5
+    }
+    assert faint == {}
 
 
 def contrast(one: str, other: str) -> float:

@@ -1,5 +1,9 @@
-"""The page as a reader meets it, in headless Chromium; skipped where there is none."""
+"""The page as a reader meets it, in headless Chromium; skipped where there is none.
 
+With INTERP_REQUIRE_BROWSER set nothing is skipped: without Chromium the tests fail.
+"""
+
+import os
 import shutil
 
 import numpy as np
@@ -8,13 +12,14 @@ import pytest
 from interp.reports.character_positions import PositionTrace
 from interp.reports.charts import auc_chart, byte_class_chart
 from interp.reports.page import Section, page, table
-from interp.reports.position_plot import position_plot
+from interp.reports.position_plot import position_plot, standalone
 from interp.tables import analysis_table
 from interp.text import BYTE_CLASSES
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 pytestmark = pytest.mark.skipif(
-    CHROMIUM is None, reason="no Chromium on the PATH: apt-get install chromium fonts-noto-cjk"
+    CHROMIUM is None and not os.environ.get("INTERP_REQUIRE_BROWSER"),
+    reason="no Chromium on the PATH: apt-get install chromium fonts-noto-cjk",
 )
 
 ENGLISH = b"Marie Curie, a Polish-born physicist, won two Nobel Prizes."
@@ -34,6 +39,7 @@ MIXED = (
 def browser():
     from playwright.sync_api import sync_playwright
 
+    assert CHROMIUM is not None, "INTERP_REQUIRE_BROWSER is set, and no Chromium is on the PATH"
     with sync_playwright() as playwright:
         chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         yield chromium
@@ -45,9 +51,10 @@ def address(tmp_path_factory):
     sections = [
         Section("English", [position_plot(trace_of("English", ENGLISH, "en"))]),
         Section("Chinese", [position_plot(trace_of("Chinese", CHINESE, "zh-Hans"))]),
+        Section("Again", [position_plot(trace_of("Chinese", CHINESE, "zh-Hans"))]),
         Section(MARKUP, [MARKUP, position_plot(trace_of(MARKUP, MIXED, ""))]),
         Section("Charts", [auc_chart(auc_table()), byte_class_chart(class_table())]),
-        Section("Table", [table(class_table(), caption=MARKUP, file_name="c.csv", is_open=True)]),
+        Section("Table", [table(class_table(), caption=MARKUP, file_name="c.csv")]),
     ]
     path = tmp_path_factory.mktemp("page") / "page.html"
     text = page(MARKUP, lead=[MARKUP], facts=[("Text", MARKUP)], sections=sections)
@@ -95,11 +102,10 @@ def auc_table():
 
 
 def class_table():
-    return analysis_table(
-        {"statistic": "mean", "signal": "increment", "layer": layer, "group": name, "value": 1.5}
-        for layer in range(6)
-        for name in BYTE_CLASSES
-    )
+    common = {"statistic": "mean", "signal": "increment", "value": 1.5}
+    rows = [common | {"layer": layer, "group": name} for layer in range(6) for name in BYTE_CLASSES]
+    rows[0] |= {"low": 1.4, "high": 1.6}
+    return analysis_table(rows)
 
 
 def glyph_centres(tab, section: str, plot: str) -> list[tuple[int, str, float, float]]:
@@ -143,6 +149,8 @@ def test_one_scale_for_all_rows_keeps_their_proportions(opened):
     opened.locator("#chinese").get_by_label("same for all rows").check()
     shown = [plots.nth(i).get_attribute("class") for i in range(6) if plots.nth(i).is_visible()]
     assert shown == ["plot wide same"]
+    assert opened.locator("#again .plot.wide.mean").is_visible()  # an equal plot has its own scale
+    assert opened.locator("#again").get_by_label("each row by its mean").is_checked()
     full_stops = [x for _, c, x, _ in glyph_centres(opened, "chinese", "wide.same") if c == "。"]
     expected = trace.character_positions[:, -1]
     assert np.sort(full_stops) / max(full_stops) == pytest.approx(
@@ -211,7 +219,9 @@ def test_pointing_at_a_character_shows_its_bytes(opened):
 def test_arrow_keys_read_character_after_character(opened):
     trace = trace_of("", ENGLISH, "")
     figure = opened.locator("#english figure")
-    figure.locator(".plots").focus()
+    # a screen reader hands its keys to nothing but an application
+    plot = figure.get_by_role("application", name="Character positions of English, rows L0, L1, L2")
+    plot.focus()
     opened.keyboard.press("Home")
     for key in ("ArrowRight", "ArrowRight", "ArrowDown"):
         opened.keyboard.press(key)
@@ -227,7 +237,10 @@ def test_numbers_open_as_a_table_with_a_download(opened):
     details = opened.locator("#chinese details.numbers")
     details.locator("summary").click()
     details.locator("tbody tr").first.wait_for()
-    assert details.locator("tbody tr").count() == 16
+    assert (
+        details.get_by_role("region", name="Numbers of Chinese").locator("tbody tr").count() == 16
+    )
+    assert details.get_by_role("rowheader").all_inner_texts()[:4] == ["1", "人", "2", "工"]
     with opened.expect_download() as download:
         details.get_by_role("button", name="Download").click()
     lines = download.value.path().read_text("utf-8").splitlines()
@@ -244,7 +257,7 @@ def test_markup_in_a_text_is_shown_as_typed_and_does_nothing(opened):
 
 
 def test_every_byte_of_a_mixed_text_can_be_read(opened):
-    section = opened.locator("section").nth(2)
+    section = opened.locator("section").nth(3)
     section.locator("details.numbers summary").click()
     table_text = section.locator("details.numbers tbody").inner_text()
     for shown in ("<FF>", "<E4>", "␀", "<U+202E>", "👨‍👩‍👧‍👦"):
@@ -263,8 +276,18 @@ def test_charts_are_drawn_without_upload_button_and_follow_the_colours(opened):
     assert opened.evaluate("getComputedStyle(document.body).colorScheme") == "dark"
 
 
+def test_a_mean_without_an_interval_has_no_bar_not_one_of_length_zero(opened):
+    panels = opened.locator("#chart-byte-classes")
+    assert panels.locator(".point").count() == 6 * len(BYTE_CLASSES)
+    drawn = panels.locator("path.xerror").evaluate_all(
+        "(paths) => paths.filter((path) => path.getAttribute('d')).length"
+    )
+    assert drawn == 1
+
+
 @pytest.mark.parametrize("width", [320, 360, 390, 768])
 def test_narrow_screens_scroll_down_only(opened, width):
+    opened.locator("details.table summary").click()
     opened.set_viewport_size({"width": width, "height": 740})
     opened.wait_for_timeout(150)
     assert opened.evaluate("document.documentElement.scrollWidth") <= width
@@ -292,4 +315,25 @@ def test_plot_is_there_without_scripts(browser, address):
     assert tab.locator("#chinese .plot.wide.same").is_hidden()
     tab.locator("#chinese").get_by_label("same for all rows").check()
     assert tab.locator("#chinese .plot.wide.same").is_visible()
+    assert tab.locator("#again .plot.wide.mean").is_visible()
+    assert "need scripts" in tab.locator("#chinese noscript").inner_text()
+    assert not tab.locator("#chinese").get_by_text("Point at a character").is_visible()
+    assert not tab.locator("#chinese details.numbers").is_visible()
+    assert tab.locator("#chinese .legend button:enabled:visible").count() == 0
     context.close()
+
+
+def test_one_text_in_two_cells_of_a_notebook_is_two_plots(browser):
+    output = standalone(trace_of("Chinese", CHINESE, ""))
+    tab = browser.new_page()
+    tab.set_content(f"<!DOCTYPE html><div>{output}</div><div>{output}</div>")
+    first, second = tab.locator("figure").all()
+    second.get_by_label("same for all rows").check()
+    assert first.get_by_label("each row by its mean").is_checked()
+    tab.keyboard.press("Enter")  # sends no form: the choice is still there
+    assert second.get_by_label("same for all rows").is_checked()
+    second.get_by_role("button", name="CJK").click()
+    assert first.locator("[aria-pressed=true]").count() == 0
+    first.get_by_text("The numbers of this plot").click()
+    assert tab.locator("tbody tr:visible").count() == 16
+    tab.close()

@@ -9,7 +9,7 @@ from interp import tables
 from interp.errors import InterpError
 from interp.reports import theme
 from interp.reports.charts import auc_chart
-from interp.reports.markup import Html, anchor, json_block
+from interp.reports.markup import Html, json_block
 from interp.reports.page import Section, page, table
 
 HOSTILE = '</title></script><script>alert(1)</script><img src=x onerror="alert(2)"> $x$ & "q"'
@@ -42,14 +42,15 @@ def test_page_says_what_was_measured_on_what():
         lead=["One model read one text."],
         facts=[("Checkpoint", "tiny"), ("Text", "3 documents")],
         warnings=["empty.txt is empty"],
-        sections=[Section("First part", ["Some words."]), Section("First part", [])],
+        sections=[Section("First part", ["Some words."]), Section("第二", [])],
         footer="the end",
     )
     assert "<h1><bdi>A page</bdi></h1>" in text
     assert "<dt>Text</dt><dd><bdi>3 documents</bdi></dd>" in text
     assert "empty.txt is empty" in text
     assert '<a href="#first-part">' in text
-    assert '<section id="first-part-2">' in text
+    assert '<section id="first-part">' in text
+    assert '<section id="第二">' in text
 
 
 def test_page_lets_only_its_own_scripts_run_and_asks_nobody():
@@ -135,6 +136,46 @@ def test_table_puts_mean_sd_min_and_max_of_a_group_in_one_row():
     assert re.search(r"digit.*1\.500.*0\.250.*0\.500.*2\.250", text)
 
 
+def test_table_says_of_a_group_how_its_mean_came_about_and_that_it_has_no_sd():
+    common = {"signal": "increment", "layer": 0, "n": 1, "reference": "running text"}
+    rows = [common | {"group": "digit", "statistic": "sd", "note": "one value has no sd"}]
+    for name, note in (("digit", "no interval: one document only"), ("space", None)):
+        mean = {"group": name, "statistic": "mean", "value": 1.5, "note": note}
+        interval = {} if note else {"low": 1.0, "high": 2.0, "method": "jackknife, t(3)"}
+        rows.append(common | mean | interval)
+    rows.append(common | {"group": "space", "statistic": "sd", "value": 0.25})
+    text = table(tables.analysis_table(rows), caption="Classes", file_name="c.csv")
+    digit, space = re.findall(r"<tr>(.*?)</tr>", text)[1:]
+    assert re.findall(r"—|[\d.]{3,}", digit) == ["1.500", "—", "—", "—"]
+    assert "one document only" in digit
+    assert "one value has no sd" in digit
+    assert re.findall(r"—|[\d.]{3,}", space) == ["1.500", "1.000", "2.000", "0.250"]
+    assert "jackknife, t(3)" in space
+
+
+def test_table_names_its_rows_and_columns_for_those_who_hear_it(scores):
+    text = table(scores, caption="Scores", file_name="scores.csv")
+    assert re.findall(r'<th scope="row"[^>]*><bdi>(.*?)</bdi></th>', text) == ["L0", "L1"]
+    assert text.count('<th scope="col"') == 5  # layer, value, low, high, note
+
+
+def test_table_shows_counts_whole_and_small_shares_with_two_digits():
+    rows = [
+        {"statistic": "left_out", "value": 1.0},
+        {"statistic": "left_out", "value": 1234.0},
+        {"statistic": "tied_share", "value": 0.0003},
+        {"statistic": "base_rate", "value": 0.62},
+        {"statistic": "roc_auc", "value": 1.0},
+        {"statistic": "mean", "value": 2.0},
+        {"statistic": "mean", "value": 0.0},
+    ]
+    shown = ["1", "1,234", "0.0003", "0.620", "1.000", "2.000", "0.000"]
+    text = table(tables.analysis_table(rows), caption="c", file_name="c.csv")
+    assert re.findall(r'<td class="number"><bdi>(.*?)</bdi>', text) == shown
+    text = table(tables.analysis_table(rows[:2]), caption="c", file_name="c.csv")
+    assert re.findall(r'<td class="number"><bdi>(.*?)</bdi>', text) == shown[:2]
+
+
 def test_table_of_undefined_values_keeps_the_column():
     rows = [{"statistic": "roc_auc", "layer": layer, "note": "no gap"} for layer in range(2)]
     assert table(tables.analysis_table(rows), caption="c", file_name="c.csv").count("—") == 2
@@ -150,8 +191,3 @@ def test_json_cannot_end_its_element():
     block = json_block({"x": "</script><!--\u2028&"}, css_class="c")
     assert block.count("<") == 2
     assert isinstance(block, Html)
-
-
-def test_anchors_are_never_empty():
-    assert anchor("Word boundaries: AUC") == "word-boundaries-auc"
-    assert anchor("中文") == "section"

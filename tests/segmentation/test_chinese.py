@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from interp.errors import InterpError
 from interp.segmentation import Gaps
-from interp.segmentation.chinese import LEFT_OUT, ChineseSegmenter
+from interp.segmentation.chinese import LEFT_OUT, OTHER_SCRIPT, ChineseSegmenter
 from interp.text import code_point_spans, decode
 
 
@@ -62,6 +62,22 @@ def test_invalid_bytes_separate_their_neighbours_and_stay(segmenter):
     gaps = segmenter.gaps(content)
     assert gaps.tokens.tolist() == [4, 12]
     assert gaps.n_characters == 4
+
+
+@pytest.mark.parametrize(
+    ("text", "other"),
+    [
+        ("東京都に住む", OTHER_SCRIPT),
+        ("東京タワー", OTHER_SCRIPT),
+        ("大韓民國은", OTHER_SCRIPT),
+        ("中国人民", None),
+        ("中国·人民 ABC", None),
+        ("かなだけ", None),  # nothing is judged there
+        ("字とkana", None),
+    ],
+)
+def test_a_script_of_another_language_beside_the_gaps_is_named(segmenter, text, other):
+    assert segmenter.gaps(text.encode()).other_script == other
 
 
 def test_text_without_chinese_has_no_gaps(segmenter):

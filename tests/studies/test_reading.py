@@ -1,8 +1,13 @@
+import json
+import shutil
+
 import filelock
 import numpy as np
 import pytest
 
+from interp import checkpoints
 from interp.corpus.sources import TextInput
+from interp.corpus.split import document_hash
 from interp.errors import InputError
 from interp.extraction.increment_table import IncrementTable
 from interp.extraction.reader import SignalReader
@@ -37,9 +42,27 @@ def test_one_text_under_two_names_is_kept_twice(tiny, tmp_path):
 
 
 @pytest.mark.usefixtures("cache")
-def test_another_stride_is_another_extraction(tiny):
-    with increments_of(tiny, TEXT) as first, increments_of(tiny, TEXT, stride=16) as second:
-        assert first.folder != second.folder
+@pytest.mark.parametrize(
+    ("key", "told"),
+    [
+        ("split", {"fraction": 0.0, "hashes": [f"{document_hash(TEXT.literal):016x}"]}),
+        ("token_counts", [7] * 257),
+    ],
+)
+def test_what_a_checkpoint_says_of_its_training_text_is_never_that_of_another(
+    tiny, tmp_path, key, told
+):
+    folder = tmp_path / "told-otherwise"
+    shutil.copytree(tiny.folder, folder)
+    config = json.loads((folder / "config.json").read_text("utf-8"))
+    (folder / "config.json").write_text(json.dumps(config | {key: told}), "utf-8")
+    with increments_of(tiny, TEXT) as before:
+        assert before.documents["held_out"].isna().all()
+        assert before.vocabulary()["n_in_training"].isna().all()
+    with increments_of(checkpoints.load(folder), TEXT) as after:
+        assert after.folder != before.folder
+        assert after.documents["held_out"].notna().all() == (key == "split")
+        assert after.vocabulary()["n_in_training"].notna().all() == (key == "token_counts")
 
 
 def test_a_cache_that_cannot_be_made_is_done_without(tiny, cache):

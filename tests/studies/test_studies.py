@@ -1,16 +1,17 @@
-import os
+import json
+import shutil
 
 import pytest
 from saved_checkpoint import save_tiny
 
 from interp import checkpoints, tables
+from interp.checkpoints import save
 from interp.corpus.sources import TextInput
 from interp.errors import OutputError
+from interp.model import IncrementsConfig, ModelConfig, RopeConfig, Transformer
 from interp.studies.demo import demo
-from interp.studies.facts import checkpoint_facts, checkpoint_values
 from interp.studies.report import report
 from interp.studies.results import results
-from interp.studies.writing import write_text
 
 pytestmark = pytest.mark.usefixtures("cache")
 
@@ -78,28 +79,68 @@ def test_results_say_how_they_were_made_and_under_which_licence(tiny, tmp_path):
     assert "CC BY-SA 4.0" in about
 
 
-def test_results_repeat_to_the_last_digit(tiny, tmp_path):
+def test_results_run_the_model_anew_and_repeat_to_the_last_digit(tiny, tmp_path, cache):
     first = [path.read_bytes() for path in results(tmp_path / "one", checkpoint=tiny)]
     again = [path.read_bytes() for path in results(tmp_path / "two", checkpoint=tiny)]
     assert first == again
+    assert not (cache / "increments").exists()
 
 
-def test_what_cannot_be_written_leaves_the_old_file(tmp_path, monkeypatch):
-    path = tmp_path / "page.html"
-    write_text(path, "old")
+@pytest.mark.parametrize(
+    ("position", "says", "never"),
+    [
+        (IncrementsConfig(), "advance by a learned increment instead of 1", "plain rotary"),
+        (RopeConfig(), "plain rotary positions puts every byte 1", "a learned increment instead"),
+    ],
+)
+def test_the_page_opens_with_what_holds_for_the_model(tmp_path, position, says, never):
+    sizes = {"d_model": 32, "n_heads": 2, "n_layers": 2, "d_mlp": 48, "n_ctx": 64}
+    save(tmp_path / "model", Transformer(ModelConfig(**sizes, position=position)), name="model")
+    checkpoint = checkpoints.load(tmp_path / "model")
+    page = report(checkpoint, TextInput(literal=b"text"), tmp_path / "page.html").page
+    lead = page[page.index('class="lead"') :][:300]
+    assert says in lead
+    assert never not in lead
 
-    def fail(*_args):
-        raise OSError(28, os.strerror(28))
 
-    monkeypatch.setattr("pathlib.Path.write_bytes", fail)
-    with pytest.raises(OutputError, match="no space left on device"):
-        write_text(path, "new")
-    assert path.read_text("utf-8") == "old"
-    assert list(tmp_path.iterdir()) == [path]
+def test_the_page_says_which_byte_values_it_counts(tiny, tmp_path):
+    unknown = report(tiny, TextInput(literal=b"text"), tmp_path / "page.html").page
+    assert "it is not known which of them training saw" in unknown
+    assert "only those that training saw" not in unknown
+    config = json.loads((tiny.folder / "config.json").read_text("utf-8"))
+    shutil.copytree(tiny.folder, tmp_path / "counted")
+    written = json.dumps(config | {"token_counts": [3] * 257})
+    (tmp_path / "counted" / "config.json").write_text(written, "utf-8")
+    counted = checkpoints.load(tmp_path / "counted")
+    known = report(counted, TextInput(literal=b"text"), tmp_path / "page.html").page
+    assert "only those that training saw" in known
+    assert "it is not known which of them" not in known
 
 
-def test_facts_of_a_checkpoint_say_what_is_not_known(tiny):
-    facts = dict(checkpoint_facts(tiny))
-    assert facts["training"] == "not known"
-    assert facts["model"].startswith("2 layers, 2 heads; every layer has its own increments")
-    assert checkpoint_values(tiny)["split"]["n_hashes"] == 0
+@pytest.mark.parametrize(
+    ("bound", "says"), [(1.0001, "L0 100.0%"), (1e6, "none above 1 %"), (None, None)]
+)
+def test_the_page_says_how_much_is_saturated(tmp_path, bound, says):
+    checkpoint = checkpoints.load(save_tiny(tmp_path / "model", max_increment=bound))
+    page = report(checkpoint, TextInput(literal=b"text"), tmp_path / "page.html").page
+    if says is None:
+        assert "of the bound" not in page
+    else:
+        assert says in page[page.index("Within 0.1 % of the bound") :][:100]
+
+
+def test_japanese_text_is_warned_of_on_the_page_and_to_the_user(tiny, tmp_path):
+    heard = []
+    text = TextInput(literal="東京都に住む人々。".encode())
+    found = report(tiny, text, tmp_path / "page.html", warn=heard.append)
+    (warning,) = heard
+    assert warning.startswith("kana or Hangul in 1 of 1 judged text: jieba")
+    assert warning in found.page
+
+
+def test_nothing_in_a_command_or_a_name_acts_on_the_page(tmp_path, tiny):
+    found = report(
+        tiny, TextInput(literal=b"text"), tmp_path / "page.html", command="a \x1b[31m \u202e b"
+    )
+    assert not set("\x1b\u202e") & set(found.page)
+    assert "a ␛[31m &lt;U+202E&gt; b" in found.page

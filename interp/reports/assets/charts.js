@@ -2,8 +2,7 @@
 (() => {
   "use strict";
   const NARROW_PX = 620;
-  const system = window.matchMedia("(prefers-color-scheme: dark)");
-  const mode = () => document.body.dataset.theme || (system.matches ? "dark" : "light");
+  const mode = () => getComputedStyle(document.body).colorScheme;
   const config = {
     displaylogo: false,
     showSendToCloud: false,

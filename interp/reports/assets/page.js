@@ -2,20 +2,20 @@
 (() => {
   "use strict";
   const button = document.querySelector("button.mode");
-  const system = window.matchMedia("(prefers-color-scheme: dark)");
-  const mode = () => document.body.dataset.theme || (system.matches ? "dark" : "light");
+  const isDark = () => getComputedStyle(document.body).colorScheme === "dark";
   const label = () => {
-    button.textContent = mode() === "dark" ? "Light" : "Dark";
+    button.textContent = isDark() ? "Light" : "Dark";
     button.setAttribute("aria-label", `Switch to ${button.textContent.toLowerCase()} colours`);
   };
   const announce = () => {
     label();
-    document.dispatchEvent(new CustomEvent("interp-mode", { detail: mode() }));
+    document.dispatchEvent(new Event("interp-mode"));
   };
   button.addEventListener("click", () => {
-    document.body.dataset.theme = mode() === "dark" ? "light" : "dark";
+    document.body.dataset.theme = isDark() ? "light" : "dark";
     announce();
   });
+  const system = window.matchMedia("(prefers-color-scheme: dark)");
   system.addEventListener("change", announce);
   button.hidden = false;
   label();

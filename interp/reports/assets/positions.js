@@ -230,6 +230,13 @@
       width = plots.clientWidth;
     }).observe(plots);
 
+    plots.tabIndex = 0;
+    // screen readers hand arrow keys to an application, not to a group or an image
+    plots.setAttribute("role", "application");
+    plots.setAttribute("aria-roledescription", "character plot");
+    const name = plots.getAttribute("aria-label");
+    plots.setAttribute("aria-label", `${name}. The arrow keys read one character after another.`);
+    figure.querySelector(".keys[hidden]").hidden = false;
     setUpLegend(figure);
     setUpNumbers(figure, trace);
   };
@@ -247,6 +254,7 @@
       all.hidden = !isFiltered;
     };
     for (const button of buttons) {
+      button.disabled = false;
       button.addEventListener("click", () => {
         const isPressed = button.getAttribute("aria-pressed") === "true";
         button.setAttribute("aria-pressed", String(!isPressed));
@@ -262,32 +270,35 @@
 
   const setUpNumbers = (figure, trace) => {
     const details = figure.querySelector(".numbers");
+    const title = figure.querySelector("h3").textContent;
+    details.hidden = false;
     details.addEventListener("toggle", () => {
       if (!details.open || details.querySelector("table")) return;
-      details.append(downloadButton(trace), numbersTable(trace));
+      details.append(downloadButton(trace), numbersTable(trace, `Numbers of ${title}`));
     });
   };
 
-  const numbersTable = (trace) => {
+  const numbersTable = (trace, name) => {
     const head = make("tr");
-    for (const title of ["", "character", "bytes", "class", ...trace.rows]) {
+    for (const title of ["#", "character", "bytes", "class", ...trace.rows]) {
       head.append(make("th", { scope: "col" }, title));
     }
     const body = make("tbody");
     trace.ends.forEach((end, index) => {
-      const bytes = trace.hex.slice(trace.start(index), end).join(" ");
-      const cells = [index + 1, trace.shown[index], bytes, trace.labels[trace.characterClass(index)]];
-      const row = make("tr");
-      cells.forEach((cell, column) => {
-        row.append(make("td", { class: column ? "" : "number" }, make("bdi", {}, String(cell))));
-      });
-      trace.rows.forEach((_, r) => {
-        row.append(make("td", { class: "number" }, trace.increment(r, index).toFixed(3)));
-      });
-      body.append(row);
+      const increment = (_, row) =>
+        make("td", { class: "number" }, trace.increment(row, index).toFixed(3));
+      const cells = [
+        make("th", { class: "number", scope: "row" }, String(index + 1)),
+        make("th", { scope: "row" }, make("bdi", {}, trace.shown[index])),
+        make("td", {}, trace.hex.slice(trace.start(index), end).join(" ")),
+        make("td", {}, trace.labels[trace.characterClass(index)]),
+        ...trace.rows.map(increment),
+      ];
+      body.append(make("tr", {}, ...cells));
     });
     const table = make("table", {}, make("thead", {}, head), body);
-    return make("div", { class: "scroll", tabindex: "0" }, table);
+    const attributes = { class: "scroll", tabindex: "0", role: "region", "aria-label": name };
+    return make("div", attributes, table);
   };
 
   const downloadButton = (trace) => {

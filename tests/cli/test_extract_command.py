@@ -32,7 +32,7 @@ def test_the_share_of_saturated_entries_is_printed(interp, text, tmp_path):
     assert frame["statistic"].unique().tolist() == ["saturated_share"]
     assert (frame["value"] > 0.5).all()
     auc = interp("word-boundary-auc", "--increments", "kept")
-    assert "Saturated at the bound" in auc.out
+    assert "Within 0.1 % of the bound: L0 100.0%" in auc.out
 
 
 def test_a_signal_without_a_bound_has_no_share(interp, tiny, text):
@@ -66,6 +66,8 @@ def test_another_extraction_is_refused_with_the_difference(interp, tiny, text):
         (("--dtype", "float8"), 2),
         (("--stride", "1"), 2),
         (("--device", "nonsense"), 1),
+        (("--device", "cuda:99"), 1),
+        (("--device", "meta"), 1),
     ],
 )
 def test_settings_that_cannot_be_are_one_line(interp, tiny, text, tmp_path, arguments, status):

@@ -1,0 +1,70 @@
+# make demo      set up .venv and show the main job on the embedded model and text
+# make test      set up .venv and run the tests
+# make lint      ruff and pyright
+# make results   write analyses/first-look/ and reports/first-look.html
+# make clean     remove .venv and whatever else can be made again
+#
+# PYTHON=python3.12   another Python than python3, for .venv
+# TORCH_INDEX=URL     take torch from this package index; the CPU-only builds are far smaller
+
+PYTHON ?= python3
+TORCH_INDEX ?=
+
+SHELL := bash
+VENV := .venv
+BIN := $(VENV)/bin
+
+# A set-up is done when its stamp is there. The name says what was set up, and where, so that a
+# change of the pins sets up again and a mere change of file times does not.
+KEY := $(shell { pwd; cat pyproject.toml constraints.txt; } | cksum | cut -d ' ' -f 1)
+RUNTIME := $(VENV)/.runtime-$(KEY)
+DEVELOPMENT := $(VENV)/.development-$(KEY)
+
+PIP := set -o pipefail; \
+	$(BIN)/python -m pip --disable-pip-version-check install --constraint constraints.txt
+# Of what pip says, the downloads of a megabyte or more. Its errors are on stderr, and stay.
+SHOW := | awk '/(Downloading|Using cached) .* MB/ { print; fflush() } \
+	/^Installing/ { print "  unpacking"; fflush() }'
+
+# pip writes INSTALLER last: what an interrupted pip left without one is to be installed again.
+REPAIR := find $(VENV) -maxdepth 4 -name '*.dist-info' ! -exec test -e {}/INSTALLER ';' \
+	-prune -exec rm -rf {} +
+
+.PHONY: demo test lint results clean
+
+demo: $(RUNTIME)
+	$(BIN)/interp demo
+
+test: $(DEVELOPMENT)
+	$(BIN)/python -m pytest
+
+lint: $(DEVELOPMENT)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/pyright
+
+results: $(RUNTIME)
+	$(BIN)/python -m interp.cli.results --out .
+
+clean:
+	rm -rf $(VENV) build dist interp-demo .pytest_cache .ruff_cache .hypothesis
+	find interp tests -name __pycache__ -prune -exec rm -rf {} +
+
+$(RUNTIME):
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { echo \
+	"interp needs Python 3.11 or newer, and $(PYTHON) is: $$($(PYTHON) --version 2>&1)"; \
+	echo "Name another one: make $(MAKECMDGOALS) PYTHON=python3.12"; exit 1; } >&2
+	@echo "Setting up $(VENV). With a CPU-only torch: 420 MB to download, 1.9 GB on disk."
+	@mkdir -p $(VENV) && rm -f $(VENV)/.runtime-* $(VENV)/.development-* && $(REPAIR)
+	@$(PYTHON) -m venv $(VENV)
+ifneq ($(TORCH_INDEX),)
+	@$(PIP) --no-deps --index-url $(TORCH_INDEX) torch $(SHOW)
+endif
+	@$(PIP) --editable . $(SHOW)
+	@touch $@
+
+$(DEVELOPMENT): | $(RUNTIME)
+	@echo "Adding what tests and lint need to $(VENV)."
+	@$(REPAIR)
+	@$(PIP) --editable '.[dev]' $(SHOW)
+	@touch $@

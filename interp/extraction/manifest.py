@@ -1,0 +1,94 @@
+"""The manifest of an IncrementTable: what was extracted from what, checked as it is read."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from interp.errors import InputError, reason
+
+FORMAT = "interp IncrementTable"
+FORMAT_VERSION = 1
+MANIFEST = "manifest.json"
+COLUMN = re.compile(r"(?:L(?P<layer>[0-9]{1,6})|shared)(?:H(?P<head>[0-9]{1,6}))?|value")
+"""What a column of a signal can be called."""
+
+_MOST_PARTS = 100_000
+
+
+def read_manifest(folder: Path) -> dict[str, Any] | None:
+    """The manifest in ``folder``, or None where there is none.
+
+    Raises:
+        InputError: It cannot be read, or is not the manifest of an IncrementTable.
+    """
+    path = folder / MANIFEST
+    try:
+        manifest = json.loads(path.read_bytes())
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {reason(error)}") from None
+    except (ValueError, RecursionError):
+        raise InputError(f"{path}: damaged: not JSON", "extract again to a new folder") from None
+    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
+        raise InputError(f"{path}: not the manifest of an IncrementTable")
+    version = manifest.get("format_version")
+    if version != FORMAT_VERSION:
+        raise InputError(
+            f"{path}: format version {version!r:.40}; this interp reads {FORMAT_VERSION}",
+            "extract again, or use the interp that made it",
+        )
+    if not _is_well_formed(manifest):
+        raise InputError(
+            f"{path}: damaged: fields are missing or wrong", "extract again to a new folder"
+        )
+    return manifest
+
+
+def _is_well_formed(manifest: dict[str, Any]) -> bool:
+    name, signals, is_complete = (manifest.get(k) for k in ("checkpoint", "signals", "complete"))
+    return (
+        isinstance(is_complete, bool)
+        and isinstance(name, str)
+        and name.isprintable()
+        and isinstance(signals, dict)
+        and all(_is_signal(signal, is_complete) for signal in signals.values())
+        and (not is_complete or _is_count(manifest.get("n_bytes")))
+    )
+
+
+def _is_signal(signal: Any, is_complete: bool) -> bool:
+    if not isinstance(signal, dict) or not _are_columns(signal.get("columns")):
+        return False
+    if not is_complete:
+        return True
+    n_parts, n_rows = signal.get("n_parts"), signal.get("n_rows")
+    saturated = signal.get("saturated")
+    return (
+        _is_count(n_parts)
+        and n_parts <= _MOST_PARTS
+        and _is_count(n_rows)
+        and (saturated is None or _are_shares(saturated, signal["columns"]))
+    )
+
+
+def _are_columns(columns: Any) -> bool:
+    return (
+        isinstance(columns, list)
+        and len(columns) > 0
+        and all(isinstance(column, str) and COLUMN.fullmatch(column) for column in columns)
+        and len(set(columns)) == len(columns)
+    )
+
+
+def _are_shares(shares: Any, columns: list[str]) -> bool:
+    return (
+        isinstance(shares, dict)
+        and list(shares) == columns
+        and all(isinstance(share, int | float) and 0 <= share <= 1 for share in shares.values())
+    )
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63

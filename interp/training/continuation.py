@@ -1,0 +1,240 @@
+"""What a folder holds of a run, and whether a recipe can go on with it."""
+
+import json
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import filelock
+
+from interp.checkpoints.load import CARD_FILE, CONFIG_FILE, WEIGHTS_FILE
+from interp.errors import OutputError, RecipeError, reason
+from interp.files import is_partial, make_folder, replacing
+from interp.training.held_out import HeldOutLoss
+from interp.training.recipe import Recipe
+from interp.training.state import holds_only_states, saved_steps
+from interp.training.text import TrainingText
+
+LOCK_FILE = ".lock"
+
+
+@dataclass(frozen=True)
+class RecordedRun:
+    """What a folder says of the run in it.
+
+    Attributes:
+        recipe: With which it was begun, or last gone on with.
+        step: Steps done when it was last saved.
+        held_out: By corpus, the loss of the finished model; None if the run is not done.
+        fingerprints: By corpus, of the packed text.
+    """
+
+    recipe: Recipe
+    step: int
+    held_out: dict[str, HeldOutLoss] | None
+    fingerprints: dict[str, str]
+
+    def is_finished(self, recipe: Recipe) -> bool:
+        """Whether ``recipe`` has nothing left to do."""
+        return self.held_out is not None and self.recipe == recipe
+
+
+@contextmanager
+def locked(out: Path) -> Iterator[None]:
+    """Make ``out``, and keep it for this process alone while inside.
+
+    Raises:
+        OutputError: Another process trains into it, or it cannot be written.
+    """
+    was_there = out.exists()
+    make_folder(out)
+    lock = filelock.FileLock(out / LOCK_FILE, timeout=0)
+    try:
+        with suppress(NotImplementedError):  # a file system without locks
+            lock.acquire()
+    except filelock.Timeout as error:
+        raise OutputError(
+            f"train into {out}: another process is training into it",
+            "Wait for it, or name another --out.",
+        ) from error
+    except OSError as error:
+        raise OutputError(f"train into {out}: {reason(error)}") from error
+    try:
+        yield
+    finally:
+        with suppress(OSError):
+            (out / LOCK_FILE).unlink(missing_ok=True)
+        lock.release()
+        if not was_there:
+            with suppress(OSError):  # nothing was written, as where there is no text
+                out.rmdir()
+
+
+def recorded_run(recipe: Recipe, out: Path) -> RecordedRun | None:
+    """The run that ``out`` holds, if ``recipe`` is its recipe or a longer or shorter one.
+
+    Args:
+        recipe: What to go on with.
+        out: Any path.
+
+    Returns:
+        The run; None if there is nothing, or no more than a run that was stopped before its
+        first save was done.
+
+    Raises:
+        OutputError: It holds something else, or a run of another recipe.
+    """
+    path = out / CONFIG_FILE
+    try:
+        if not path.is_file():
+            _require_unused(out)
+            return None
+        config = json.loads(path.read_text("utf-8"))
+        is_done = config.get("is_done") and (out / WEIGHTS_FILE).is_file()
+        losses = config["held_out_loss"] if is_done else None
+        recorded = RecordedRun(
+            recipe=Recipe.from_dict(config["recipe"]),
+            step=int(config["step"]),
+            held_out=losses and {name: HeldOutLoss(**loss) for name, loss in losses.items()},
+            fingerprints={n: c["fingerprint"] for n, c in (config["corpora"] or {}).items()},
+        )
+    except OSError as error:
+        raise OutputError(f"train into {out}: {reason(error)}") from error
+    except (ValueError, KeyError, TypeError, AttributeError, RecipeError) as error:
+        raise OutputError(
+            f"train into {out}: its {CONFIG_FILE} is not that of a training run",
+            "Name another --out.",
+        ) from error
+    _require_same_recipe(recorded.recipe, recipe, out)
+    return recorded
+
+
+def steps_to_go_on_from(
+    recorded: RecordedRun | None, recipe: Recipe, *, out: Path, states: Path
+) -> list[int]:
+    """The steps of the states in ``states`` from which ``recipe`` can go on, in order.
+
+    Args:
+        recorded: What `recorded_run` found in ``out``.
+        recipe: What to go on with.
+        out: For messages.
+        states: The folder of states.
+
+    Returns:
+        Steps; none if the run begins.
+
+    Raises:
+        OutputError: The run has begun, and no state is left that serves.
+    """
+    if recorded is None:
+        return []
+    steps = saved_steps(states)
+    if recorded.recipe != recipe:  # a state from before both decays serves any number of steps
+        end = min(recorded.recipe.optimization.decay_start, recipe.optimization.decay_start)
+        steps = [step for step in steps if step <= end]
+        if not steps and recorded.step:
+            raise OutputError(
+                f"train into {out}: no state from before the decay is left, at step {end} or "
+                "earlier",
+                "Name another --out; keeping.keep_state = true keeps such a state.",
+            )
+    if not steps and recorded.step:
+        raise OutputError(
+            f"train into {out}: its run stands at step {recorded.step}, but {states.name}/ with "
+            "the state to go on from is gone",
+            "Name another --out.",
+        )
+    return steps
+
+
+def require_same_text(recorded: RecordedRun, text: TrainingText, out: Path) -> None:
+    """Refuse to go on with other text than the run was begun with.
+
+    Raises:
+        OutputError: A corpus, or what is held out of it, has changed.
+    """
+    for name, corpus in text.packed.items():
+        before = recorded.fingerprints.get(name, corpus.fingerprint)
+        if before != corpus.fingerprint:
+            raise OutputError(
+                f"train into {out}: the text of corpus {name}, or what is held out, has changed "
+                "since the run was begun",
+                "Name another --out, or put the text back.",
+            )
+
+
+def keep_finished(out: Path, step: int) -> None:
+    """Copy the finished checkpoint in ``out`` to ``steps/STEP``, before the run is gone on with.
+
+    The config comes last: where it is there, the copy is whole, and after a kill ``out`` may
+    already have the weights of the run that goes on.
+
+    Raises:
+        OSError: It cannot be written.
+    """
+    folder = out / "steps" / f"{step:06d}"
+    folder.mkdir(parents=True, exist_ok=True)
+    kept = folder / CONFIG_FILE
+    if kept.is_file() and kept.read_bytes() == (out / CONFIG_FILE).read_bytes():
+        return
+    for name in (WEIGHTS_FILE, CARD_FILE, CONFIG_FILE):
+        if (out / name).is_file():
+            with replacing(folder / name) as beside:
+                shutil.copyfile(out / name, beside)
+
+
+def cut_metrics(path: Path, step: int) -> None:
+    """Drop the lines of steps after ``step``, which a kill lost and which will come again."""
+    if not path.is_file():
+        return
+    kept = []
+    for line in path.read_text("utf-8", "replace").splitlines():
+        try:
+            if json.loads(line)["step"] <= step:
+                kept.append(line + "\n")
+        except (ValueError, KeyError, TypeError):
+            continue  # the line that a kill cut short
+    with replacing(path) as beside:
+        beside.write_text("".join(kept), "utf-8")
+
+
+def _require_unused(out: Path) -> None:
+    if not out.exists():
+        return
+    if out.is_dir():
+        entries = {entry.name for entry in out.iterdir() if not is_partial(entry)} - {LOCK_FILE}
+        # killed before the first save was done, which writes the state, the weights, the config
+        steps = saved_steps(out / "state") if holds_only_states(out / "state") else None
+        is_begun = (entries == {"state"} and steps in ([], [0])) or (
+            entries == {"state", WEIGHTS_FILE} and steps == [0]
+        )
+        if not entries or is_begun:
+            return
+    raise OutputError(f"train into {out}: it exists and is no training run", "Name another --out.")
+
+
+def _require_same_recipe(before: Recipe, recipe: Recipe, out: Path) -> None:
+    old, new = _flat(before.to_dict()), _flat(recipe.to_dict())
+    if recipe.optimization.schedule == "constant":
+        for key in ("optimization.steps", "optimization.decay_steps"):
+            new[key] = old.get(key)
+    for key in old | new:
+        if old.get(key) != new.get(key):
+            raise OutputError(
+                f"train into {out}: it was begun with {key} = {old.get(key)!r}, "
+                f"not {new.get(key)!r}",
+                "Name another --out, or give the same recipe; only a constant schedule takes "
+                "other steps or decay_steps.",
+            )
+
+
+def _flat(values: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+    flat = {}
+    for key, value in values.items():
+        flat |= (
+            _flat(value, f"{prefix}{key}.") if isinstance(value, dict) else {prefix + key: value}
+        )
+    return flat
