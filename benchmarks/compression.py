@@ -81,7 +81,9 @@ class WittenBell:
 
     def __init__(self, tokens: np.ndarray, order: int) -> None:
         self.order = order
-        self.grams = [np.unique(n_grams(tokens, n), return_counts=True) for n in range(1, order + 1)]
+        self.grams = [
+            np.unique(n_grams(tokens, n), return_counts=True) for n in range(1, order + 1)
+        ]
         self.contexts = [context_counts(*gram) for gram in self.grams]
 
     def bits(self, documents: Iterable[bytes]) -> float:

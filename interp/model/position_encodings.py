@@ -101,7 +101,7 @@ class Increments(Rope):
         self._mlps = mlps
 
     def reset_to_one(self) -> None:
-        """Make every increment exactly 1, whatever the input."""
+        """Make every increment 1, whatever the input: exactly, for softplus and a bound of 10."""
         if self.max_increment is None:
             bias = math.log(math.e - 1)  # softplus(0.5413) = 1
         else:
