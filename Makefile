@@ -30,6 +30,11 @@ SHOW := | awk '/(Downloading|Using cached) .* MB/ { print; fflush() } \
 REPAIR := find $(VENV) -maxdepth 4 -name '*.dist-info' ! -exec test -e {}/INSTALLER ';' \
 	-prune -exec rm -rf {} +
 
+# These have their shapes checked, in a run of their own: what is checked cannot be compiled.
+SHAPED := interp.analyses,interp.extraction.batches,interp.extraction.signals,interp.model.loss,$\
+	interp.model.attention,interp.model.norm,interp.model.position_encodings,$\
+	interp.model.rotation,interp.model.transformer,interp.segmentation,interp.text
+
 .PHONY: demo test lint results clean
 
 demo: $(RUNTIME)
@@ -37,6 +42,8 @@ demo: $(RUNTIME)
 
 test: $(DEVELOPMENT)
 	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --jaxtyping-packages=$(SHAPED),beartype.beartype \
+		tests/analyses tests/extraction tests/model tests/segmentation tests/test_text.py
 
 lint: $(DEVELOPMENT)
 	$(BIN)/ruff check .

@@ -50,8 +50,8 @@ def analysis_table(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
-def column_name(signal: str | None, layer: int | None, head: int | None = None) -> str:
-    """What the column of a signal is called that a row is about.
+def column_name(signal: str | None, layer: Any, head: Any = None) -> str:
+    """What the column of a signal is called that a row is about; None and pandas's NA are null.
 
     >>> column_name("increment", 3, 1), column_name("increment", None)
     ('L3H1', 'shared')

@@ -3,6 +3,7 @@
 python docs/images/positions.py    (needs Chromium and the development dependencies)
 """
 
+import contextlib
 import shutil
 import tempfile
 from pathlib import Path
@@ -17,23 +18,25 @@ TEXTS = {
     "English": "Marie Curie, a Polish-born physicist, won two Nobel Prizes.",
     "Chinese": "人工智能是计算机科学的一个分支。",
 }
-PICTURE = Path(__file__).with_name("positions.png")
+PICTURE = Path(__file__).absolute().with_name("positions.png")
 
 
 def main() -> None:
     """Make the page of both sentences and keep a picture of its plots."""
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         files = []
         for name, text in TEXTS.items():
-            files.append(Path(folder) / name)
-            files[-1].write_text(text, "utf-8")
+            files.append(name)
+            Path(name).write_text(text, "utf-8")
         page_file = Path(folder) / "page.html"
-        report(interp.load(), TextInput(files=tuple(map(str, files))), page_file)
+        report(interp.load(), TextInput(files=tuple(files)), page_file)
         with sync_playwright() as playwright:
             browser = playwright.chromium.launch(
                 executable_path=shutil.which("chromium"), args=["--no-sandbox"]
             )
-            page = browser.new_page(viewport={"width": 980, "height": 1400}, device_scale_factor=2)
+            page = browser.new_page(
+                viewport={"width": 1280, "height": 1400}, device_scale_factor=1.5
+            )
             page.goto(page_file.as_uri())
             figures = page.locator("figure.positions")
             boxes = [figures.nth(i).bounding_box() for i in range(figures.count())]

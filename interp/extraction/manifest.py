@@ -63,12 +63,10 @@ def _is_signal(signal: Any, is_complete: bool) -> bool:
         return False
     if not is_complete:
         return True
-    n_parts, n_rows = signal.get("n_parts"), signal.get("n_rows")
     saturated = signal.get("saturated")
     return (
-        _is_count(n_parts)
-        and n_parts <= _MOST_PARTS
-        and _is_count(n_rows)
+        _is_count(signal.get("n_parts"), most=_MOST_PARTS)
+        and _is_count(signal.get("n_rows"))
         and (saturated is None or _are_shares(saturated, signal["columns"]))
     )
 
@@ -90,5 +88,5 @@ def _are_shares(shares: Any, columns: list[str]) -> bool:
     )
 
 
-def _is_count(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63
+def _is_count(value: Any, *, most: int = 2**63 - 1) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= most

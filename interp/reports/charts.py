@@ -113,6 +113,7 @@ def _auc_figure(rows: list[Row], ceilings: list[Row], mode: str, size: str) -> g
     colors = theme.PAPER[mode]
     n_lines = 1 + len(ceilings)
     is_wide = size == "wide"
+    layers = list(dict.fromkeys(layer_name(row) for row in rows))
     drawn = figure(
         mode,
         340 if is_wide else 330 + 18 * n_lines,
@@ -125,7 +126,8 @@ def _auc_figure(rows: list[Row], ceilings: list[Row], mode: str, size: str) -> g
         xaxis=axis(
             mode,
             type="category",
-            categoryarray=list(dict.fromkeys(layer_name(row) for row in rows)),
+            categoryarray=layers,
+            range=[-0.5, len(layers) - 0.5],
             showgrid=False,
         ),
         yaxis=axis(mode, range=_auc_range(rows + ceilings), tickformat=".2f", nticks=7),
@@ -156,6 +158,7 @@ def _add_lines(
     """Chance and ceilings, named beside the plot or, where it is narrow, below it."""
     colors = theme.PAPER[mode]
     low, high = _auc_range(rows + ceilings)
+    left, right = drawn.to_plotly_json()["layout"]["xaxis"]["range"]
     lines = [("chance 0.5", 0.5, "solid")]
     lines += [
         (f"{_score_name(row)} {row['value']:.3f}", row["value"], dash)
@@ -165,9 +168,8 @@ def _add_lines(
     for index, ((label, value, dash), label_y) in enumerate(zip(lines, label_ys, strict=True)):
         drawn.add_shape(
             type="line",
-            xref="paper",
-            x0=0,
-            x1=1,
+            x0=left,
+            x1=right,
             y0=value,
             y1=value,
             layer="between",  # above the grid, which has a line of its own at 0.5

@@ -98,9 +98,10 @@ def word_boundary_table(
     found = word_boundary_auc(
         increments, language=language, progress=stage(WORD_BOUNDARIES, progress)
     )
-    for row in found[found["statistic"] == "other_script"].itertuples():
+    for row in found.query("statistic == 'other_script'").to_dict("records"):
+        judged = counted(row["n_documents"], "judged text")
         warn(
-            f"{row.group} in {row.value:,.0f} of {counted(row.n_documents, 'judged text')}: "
-            f"{row.reference} judges them as Chinese, and knows no Japanese or Korean words"
+            f"{row['group']} in {row['value']:,.0f} of {judged}: {row['reference']} judges them "
+            "as Chinese, and knows no Japanese or Korean words"
         )
     return found

@@ -76,8 +76,8 @@ def first_look_page(
         warnings: What a reader must know first.
         max_plots: The most texts whose characters are drawn.
     """
-    running = byte_classes[byte_classes["reference"] == RUNNING_TEXT]
-    vocabulary = byte_classes[byte_classes["reference"] == VOCABULARY]
+    running = byte_classes.query(f"reference == {RUNNING_TEXT!r}")
+    vocabulary = byte_classes.query(f"reference == {VOCABULARY!r}")
     sections = [
         _positions_section(increments, max_plots),
         pages.Section(
@@ -104,7 +104,7 @@ def first_look_page(
         ),
     ]
     if len(vocabulary):
-        is_unknown = vocabulary["note"].str.contains(COUNTS_UNKNOWN, regex=False).any()
+        is_unknown = any(COUNTS_UNKNOWN in note for note in vocabulary["note"].dropna())
         sections.append(
             pages.Section(
                 "Byte values",

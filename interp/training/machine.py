@@ -65,7 +65,8 @@ def hardware(device: torch.device) -> str:
         return torch.cuda.get_device_name(device)
     if device.type != "cpu":
         return device.type
-    return f"{torch.get_num_threads()} CPU threads"
+    n_threads = torch.get_num_threads()
+    return f"{n_threads} CPU thread{'s' if n_threads > 1 else ''}"
 
 
 def _is_out_of_memory(error: Exception) -> bool:

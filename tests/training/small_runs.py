@@ -5,7 +5,10 @@ import random
 from pathlib import Path
 from typing import Any
 
-from interp.training import Recipe
+import pytest
+
+from interp.errors import InterpError
+from interp.training import Recipe, train
 
 WORDS = ("increments", "lie", "between", "bytes", "and", "the", "model", "learns", "字节", "之间")
 
@@ -41,3 +44,36 @@ def small_recipe(train: Path, **settings: Any) -> Recipe:
         part, _, name = key.rpartition("__")
         (values[part] if part else values)[name] = value
     return Recipe.from_dict(values)
+
+
+def weights(out: Path) -> bytes:
+    return (out / "model.safetensors").read_bytes()
+
+
+def config(out: Path) -> dict[str, Any]:
+    return json.loads((out / "config.json").read_text("utf-8"))
+
+
+def metrics(out: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (out / "metrics.jsonl").read_text("utf-8").splitlines()]
+
+
+def refusal(error: type[InterpError], *arguments: Any, **settings: Any) -> str:
+    with pytest.raises(error) as caught:
+        train(*arguments, **settings)
+    assert len(str(caught.value).splitlines()) == 1
+    return str(caught.value)
+
+
+class Stop(Exception):
+    """What a test throws into a run."""
+
+
+def stop_at(step: int, action=None):
+    def progress(at):
+        if at.step == step:
+            if action is None:
+                raise Stop
+            action()
+
+    return progress
