@@ -82,7 +82,7 @@ _add(
     "train",
     train,
     "Train a model from a recipe.",
-    "interp train two-cores --out my-model --set optimization.steps=2000",
+    "interp train two-cores --out my-model --set optimization.steps=5000",
 )
 
 

@@ -9,8 +9,12 @@ from interp.cli.options import CsvOption, JsonOption, QuietOption
 
 def inspect(
     ckpt: Annotated[
-        str, typer.Argument(metavar="CKPT", help="A folder, or OWNER/NAME on the Hub.")
-    ],
+        str | None,
+        typer.Argument(
+            metavar="CKPT",
+            help="A folder, or OWNER/NAME on the Hub.  [default: the embedded one]",
+        ),
+    ] = None,
     as_json: JsonOption = False,
     as_csv: CsvOption = False,
     quiet: QuietOption = False,

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from interp.analyses.byte_classes import RUNNING_TEXT, VOCABULARY
-from interp.tables import LEAD_BYTE_CEILING
+from interp.tables import LEAD_BYTE_CEILING, column_name
 
 UNDEFINED = "—"
 N_COLUMNS = 6
@@ -228,10 +228,7 @@ def _column_names(rows: Sequence[Any]) -> list[str]:
 
 
 def _column_name(row: Any) -> str:
-    if row.signal == "surprisal":
-        return "value"
-    layer = "shared" if pd.isna(row.layer) else f"L{row.layer}"
-    return layer + ("" if pd.isna(row.head) else f"H{row.head}")
+    return column_name(row.signal, row.layer, row.head)
 
 
 def _blocks(names: Sequence[str]) -> Iterator[Sequence[str]]:

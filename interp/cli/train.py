@@ -32,7 +32,7 @@ def train(
         typer.Option(
             "--set",
             metavar="KEY=VALUE",
-            help="Put over the recipe, such as optimization.steps=2000; several times.",
+            help="Put over the recipe, such as optimization.steps=5000; several times.",
         ),
     ] = None,
     device: DeviceOption = None,

@@ -156,7 +156,7 @@ def refuse_difference(folder: Path, there: Mapping[str, Any], wanted: Mapping[st
         if has != wants:
             shown = "" if key == "model" else f": {str(has)[:40]} there, {str(wants)[:40]} wanted"
             raise OutputError(
-                f"{folder}: holds an extraction with another {words}{shown}",
+                f"{folder}: holds an extraction that differs in {words}{shown}",
                 "choose another --out, or delete that folder",
             )
 

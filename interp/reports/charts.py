@@ -24,9 +24,7 @@ from interp.reports.chart import (
     rows_of,
     variants,
 )
-
-CEILING = "lead_byte_ceiling"
-"""The signal of the rows that say how far any function of a lead byte can get."""
+from interp.tables import LEAD_BYTE_CEILING
 
 _DASH_MARKS = {"solid": "——", "dash": "– –", "dot": "···"}
 """How the name of a line shows which one it is, by Plotly's word for its pattern."""
@@ -41,8 +39,8 @@ def auc_chart(table: pd.DataFrame, *, key: str = "auc") -> Chart:
     """
     scores = [row for row in rows_of(table) if row["statistic"] == "roc_auc"]
     drawn = [row for row in scores if row["value"] is not None]
-    ceilings = [row for row in drawn if row["signal"] == CEILING]
-    rows = [row for row in drawn if row["signal"] != CEILING]
+    ceilings = [row for row in drawn if row["signal"] == LEAD_BYTE_CEILING]
+    rows = [row for row in drawn if row["signal"] != LEAD_BYTE_CEILING]
     title = "Word boundaries: ROC-AUC of the increment at the next character"
     remarks = remarks_on(scores, _score_name)
     if not rows:
@@ -97,7 +95,7 @@ def byte_class_chart(table: pd.DataFrame, *, key: str = "byte-classes") -> Chart
 
 
 def _score_name(row: Row) -> str:
-    return f"lead byte, {row['group']}" if row["signal"] == CEILING else row_name(row)
+    return f"lead byte, {row['group']}" if row["signal"] == LEAD_BYTE_CEILING else row_name(row)
 
 
 def _has_heads(rows: Sequence[Row]) -> bool:
@@ -158,7 +156,7 @@ def _add_lines(
     """Chance and ceilings, named beside the plot or, where it is narrow, below it."""
     colors = theme.PAPER[mode]
     low, high = _auc_range(rows + ceilings)
-    left, right = drawn.to_plotly_json()["layout"]["xaxis"]["range"]
+    left, right = drawn.layout.xaxis.range
     lines = [("chance 0.5", 0.5, "solid")]
     lines += [
         (f"{_score_name(row)} {row['value']:.3f}", row["value"], dash)

@@ -22,7 +22,7 @@ _KEYS = ("checkpoint", "signal", "statistic", "layer", "head", "group", "referen
 
 _SPREAD = ("mean", "sd", "min", "max")
 _NUMBERS = ("value", "low", "high", *_SPREAD)
-_COUNTS = ("left_out",)
+_COUNTS = ("left_out", "other_script")
 """Statistics whose values are whole numbers."""
 
 
