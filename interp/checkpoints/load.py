@@ -15,7 +15,7 @@ from safetensors import SafetensorError, safe_open
 from interp.corpus.split import Split
 from interp.errors import CheckpointError, InputError, reason
 from interp.model import ModelConfig, Transformer
-from interp.text import D_VOCAB, Content
+from interp.text import D_VOCAB, SEPARATOR, Content
 
 CONFIG_FILE = "config.json"
 WEIGHTS_FILE = "model.safetensors"
@@ -29,6 +29,7 @@ _TOO_LARGE = 2**63
 _COUNTS = {"step", "n_steps", "n_bytes_seen", "n_documents", "n_bytes"}
 _NUMBERS = {"wall_seconds", "nats_per_byte", "bits_per_byte", "passes"}
 _LFS_POINTER = b"version https://git-lfs"
+_HASH = re.compile("[0-9a-f]{16}")
 _HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
 
 
@@ -219,7 +220,7 @@ def _read_config(folder: Path) -> dict[str, Any]:
             "Download or save the checkpoint again.",
         ) from error
     version = config.get("format_version") if isinstance(config, dict) else None
-    if version != FORMAT_VERSION:
+    if type(version) is not int or version != FORMAT_VERSION:
         raise CheckpointError(
             f"load checkpoint {folder}: {CONFIG_FILE} has format_version {version!r}; "
             f"this version of interp reads {FORMAT_VERSION}",
@@ -236,11 +237,11 @@ def _finite(written: str) -> float:
 
 
 def _check_tokenizer(config: dict[str, Any], architecture: ModelConfig) -> None:
-    kind = _entry(config, "tokenizer", dict).get("kind")
-    if kind != "bytes" or architecture.d_vocab != D_VOCAB:
+    tokenizer = _entry(config, "tokenizer", dict)
+    if tokenizer != {"kind": "bytes", "separator": SEPARATOR} or architecture.d_vocab != D_VOCAB:
         raise ValueError(
-            f"tokenizer and d_vocab must be bytes and {D_VOCAB}, "
-            f"not {kind!r} and {architecture.d_vocab}"
+            f"tokenizer and d_vocab must be bytes with the separator {SEPARATOR}, and {D_VOCAB}, "
+            f"not {str(tokenizer)[:100]} and {architecture.d_vocab}"
         )
 
 
@@ -248,8 +249,8 @@ def _split(split: dict[str, Any]) -> Split:
     fraction, hashes = split["fraction"], split["hashes"]
     if not _is_number(fraction):
         raise ValueError(f"split.fraction must be a number, not {fraction!r:.40}")
-    if not (isinstance(hashes, list) and all(isinstance(value, str) for value in hashes)):
-        raise ValueError("split.hashes must be a list of hexadecimal numbers")
+    if not (isinstance(hashes, list) and all(_HASH.fullmatch(str(value)) for value in hashes)):
+        raise ValueError("split.hashes must be a list of hexadecimal numbers of 16 digits")
     return Split(fraction=float(fraction), hashes=frozenset(int(value, 16) for value in hashes))
 
 

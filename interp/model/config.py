@@ -59,6 +59,9 @@ class IncrementsConfig(RopeConfig):
         _require(self.norm_eps > 0, f"position.norm_eps must be above 0, not {self.norm_eps}")
 
 
+MOST_CTX = 1 << 20
+"""Tokens of the longest window: what no weight's shape bounds, this does."""
+
 PositionConfig = RopeConfig | IncrementsConfig
 POSITION_CONFIGS: dict[str, type[PositionConfig]] = {
     "rope": RopeConfig,
@@ -89,7 +92,9 @@ class ModelConfig:
     def __post_init__(self) -> None:
         for name in ("d_model", "n_heads", "n_layers", "d_mlp", "d_vocab"):
             _require(getattr(self, name) >= 1, f"{name} must be 1 or more")
-        _require(self.n_ctx >= 8, f"n_ctx must be 8 tokens or more, not {self.n_ctx}")
+        _require(
+            8 <= self.n_ctx <= MOST_CTX, f"n_ctx must be 8 to {MOST_CTX} tokens, not {self.n_ctx}"
+        )
         _require(self.norm_eps > 0, f"norm_eps must be above 0, not {self.norm_eps}")
         _require(
             self.d_model % (2 * self.n_heads) == 0,
