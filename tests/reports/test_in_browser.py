@@ -35,6 +35,12 @@ MIXED = (
 )
 
 
+def n_rows_in_time(rows):
+    """How many rows there are once the script has filled the table: some time after the click."""
+    rows.first.wait_for()
+    return rows.count()
+
+
 @pytest.fixture(scope="module")
 def browser():
     from playwright.sync_api import sync_playwright
@@ -236,9 +242,9 @@ def test_arrow_keys_read_character_after_character(opened):
 def test_numbers_open_as_a_table_with_a_download(opened):
     details = opened.locator("#chinese details.numbers")
     details.locator("summary").click()
-    details.locator("tbody tr").first.wait_for()
     assert (
-        details.get_by_role("region", name="Numbers of Chinese").locator("tbody tr").count() == 16
+        n_rows_in_time(details.get_by_role("region", name="Numbers of Chinese").locator("tbody tr"))
+        == 16
     )
     assert details.get_by_role("rowheader").all_inner_texts()[:4] == ["1", "人", "2", "工"]
     with opened.expect_download() as download:
@@ -259,6 +265,7 @@ def test_markup_in_a_text_is_shown_as_typed_and_does_nothing(opened):
 def test_every_byte_of_a_mixed_text_can_be_read(opened):
     section = opened.locator("section").nth(3)
     section.locator("details.numbers summary").click()
+    assert n_rows_in_time(section.locator("details.numbers tbody tr"))
     table_text = section.locator("details.numbers tbody").inner_text()
     for shown in ("<FF>", "<E4>", "␀", "<U+202E>", "👨‍👩‍👧‍👦"):
         assert shown in table_text
@@ -335,5 +342,5 @@ def test_one_text_in_two_cells_of_a_notebook_is_two_plots(browser):
     second.get_by_role("button", name="CJK").click()
     assert first.locator("[aria-pressed=true]").count() == 0
     first.get_by_text("The numbers of this plot").click()
-    assert tab.locator("tbody tr:visible").count() == 16
+    assert n_rows_in_time(tab.locator("tbody tr:visible")) == 16
     tab.close()
