@@ -69,7 +69,7 @@ def test_without_a_command_help_goes_to_standard_error(interp):
         ("nonsense",),
         ("demo", "--nonsense"),
         ("report", "text.txt"),
-        ("inspect",),
+        ("inspect", "a", "b"),
         ("extract", "--out", "x", "--stride", "many"),
         ("byte-classes", "--json", "--csv"),
         ("train", "two-cores"),

@@ -123,20 +123,23 @@ def test_a_part_that_was_deleted_is_made_again(checkpoint, table):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"signals": ["increment"]}, "another signals: increment, surprisal there, increment"),
-        ({"stride": 32}, "another stride: 16 there, 32 wanted"),
-        ({"dtype": "bfloat16"}, "another dtype"),
-        ({"checkpoint": TinyCheckpoint(tiny_model(), fingerprint="1" * 64)}, "another checkpoint"),
+        ({"signals": ["increment"]}, "differs in signals: increment, surprisal there, increment"),
+        ({"stride": 32}, "differs in stride: 16 there, 32 wanted"),
+        ({"dtype": "bfloat16"}, "differs in dtype"),
+        (
+            {"checkpoint": TinyCheckpoint(tiny_model(), fingerprint="1" * 64)},
+            "differs in checkpoint",
+        ),
         (
             {"checkpoint": TinyCheckpoint(tiny_model(), config={"split": {"fraction": 0.5}})},
-            "another record of the checkpoint's training text",
+            "differs in record of the checkpoint's training text",
         ),
         (
             {"checkpoint": TinyCheckpoint(tiny_model(), config={"token_counts": [1] * 257})},
-            "another record of the checkpoint's training text",
+            "differs in record of the checkpoint's training text",
         ),
-        ({"documents": documents(*TEXTS, b"more")}, "another text"),
-        ({"documents": documents(TEXTS[0][:-1] + b"!", *TEXTS[1:])}, "another text"),
+        ({"documents": documents(*TEXTS, b"more")}, "differs in text"),
+        ({"documents": documents(TEXTS[0][:-1] + b"!", *TEXTS[1:])}, "differs in text"),
     ],
 )
 def test_another_extraction_is_refused_by_what_differs(checkpoint, table, change, words):

@@ -38,7 +38,7 @@ def test_facts_say_what_is_known(tiny, tmp_path):
         n_bytes_seen=2_500_000,
         corpora={"en": {"n_documents": 1200, "n_bytes": 1}},
         held_out_loss={"en": {"bits_per_byte": 2}, "zh": {"bits_per_byte": 1.75}},
-        split={"fraction": 0.25, "hashes": ["0f", "1"]},
+        split={"fraction": 0.25, "hashes": ["0f" * 8, "1" * 16]},
     )
     facts = dict(checkpoint_facts(checkpoint))
     assert facts["training"] == "1 step, 2.5 MB of text"
