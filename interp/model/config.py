@@ -23,7 +23,7 @@ class RopeConfig:
     layout: Literal["half", "interleaved"] = "half"
 
     def __post_init__(self) -> None:
-        _require(self.base > 1, f"position.base must be above 1, not {self.base}")
+        require(self.base > 1, f"position.base must be above 1, not {self.base}")
         _require_one_of("position.layout", self.layout, ("half", "interleaved"))
 
 
@@ -50,13 +50,13 @@ class IncrementsConfig(RopeConfig):
     def __post_init__(self) -> None:
         super().__post_init__()
         _require_one_of("position.scope", self.scope, ("shared", "per_layer"))
-        _require(self.d_hidden >= 1, f"position.d_hidden must be 1 or more, not {self.d_hidden}")
-        _require(
+        require(self.d_hidden >= 1, f"position.d_hidden must be 1 or more, not {self.d_hidden}")
+        require(
             self.max_increment is None or self.max_increment > 1,
             f"position.max_increment must be above 1 (the increment at the start) or left out, "
             f"not {self.max_increment}",
         )
-        _require(self.norm_eps > 0, f"position.norm_eps must be above 0, not {self.norm_eps}")
+        require(self.norm_eps > 0, f"position.norm_eps must be above 0, not {self.norm_eps}")
 
 
 MOST_CTX = 1 << 20
@@ -91,12 +91,12 @@ class ModelConfig:
 
     def __post_init__(self) -> None:
         for name in ("d_model", "n_heads", "n_layers", "d_mlp", "d_vocab"):
-            _require(getattr(self, name) >= 1, f"{name} must be 1 or more")
-        _require(
+            require(getattr(self, name) >= 1, f"{name} must be 1 or more")
+        require(
             8 <= self.n_ctx <= MOST_CTX, f"n_ctx must be 8 to {MOST_CTX} tokens, not {self.n_ctx}"
         )
-        _require(self.norm_eps > 0, f"norm_eps must be above 0, not {self.norm_eps}")
-        _require(
+        require(self.norm_eps > 0, f"norm_eps must be above 0, not {self.norm_eps}")
+        require(
             self.d_model % (2 * self.n_heads) == 0,
             f"d_model = {self.d_model} must be a multiple of 2 x n_heads = {2 * self.n_heads}: "
             "rotation pairs the channels of a head",
@@ -152,7 +152,7 @@ def from_plain(cls: type, values: dict[str, Any], prefix: str) -> Any:
     """
     fields = {f.name: f for f in dataclasses.fields(cls)}
     unknown = sorted(set(values) - set(fields))
-    _require(
+    require(
         not unknown,
         f"unknown key {prefix}{_shown(unknown[0]) if unknown else ''}; "
         f"known are {', '.join(fields)}",
@@ -193,14 +193,15 @@ def _finite(value: Any, name: str) -> float:
         number = float(value)
     except OverflowError:  # an integer of more than 308 digits
         number = math.inf
-    _require(math.isfinite(number), f"{name} must be a finite number, not {value!r:.40}")
+    require(math.isfinite(number), f"{name} must be a finite number, not {value!r:.40}")
     return number
 
 
-def _require(condition: bool, message: str) -> None:
+def require(condition: bool, message: str) -> None:
+    """Raise `ValueError` with ``message`` unless ``condition`` holds."""
     if not condition:
         raise ValueError(message)
 
 
 def _require_one_of(name: str, value: str, known: tuple[str, ...]) -> None:
-    _require(value in known, f"{name} must be one of {', '.join(known)}, not {value!r:.80}")
+    require(value in known, f"{name} must be one of {', '.join(known)}, not {value!r:.80}")

@@ -17,7 +17,7 @@ from interp.checkpoints.load import LONGEST_NAME, require_name
 from interp.corpus.files import STANDARD_INPUT
 from interp.corpus.hub import PREFIX
 from interp.errors import RecipeError, reason
-from interp.model.config import ModelConfig, from_plain
+from interp.model.config import ModelConfig, from_plain, require
 
 
 @dataclass(frozen=True)
@@ -36,14 +36,14 @@ class CorpusRecipe:
     limit_bytes: int | None = None
 
     def __post_init__(self) -> None:
-        _require(bool(self.train), "train names no text")
-        _require(self.limit_bytes is None or self.limit_bytes >= 1, "limit_bytes must be 1 or more")
+        require(bool(self.train), "train names no text")
+        require(self.limit_bytes is None or self.limit_bytes >= 1, "limit_bytes must be 1 or more")
         for address in (*self.train, *self.held_out):
-            _require(
+            require(
                 address != STANDARD_INPUT,
                 "standard input (-) gives its text only once, and a run reads it again",
             )
-            _require(
+            require(
                 self.limit_bytes is not None or not address.startswith(PREFIX),
                 f"{address} is streamed from the Hub and needs limit_bytes, such as 40_000_000",
             )
@@ -80,23 +80,23 @@ class Optimization:
 
     def __post_init__(self) -> None:
         for name in ("steps", "batch_size", "micro_batch_size"):
-            _require(getattr(self, name) >= 1, f"{name} must be 1 or more")
+            require(getattr(self, name) >= 1, f"{name} must be 1 or more")
         for name in ("warmup_steps", "decay_steps", "weight_decay"):
-            _require(getattr(self, name) >= 0, f"{name} must be 0 or more")
+            require(getattr(self, name) >= 0, f"{name} must be 0 or more")
         for name in ("learning_rate", "clip_norm"):
-            _require(getattr(self, name) > 0, f"{name} must be above 0")
+            require(getattr(self, name) > 0, f"{name} must be above 0")
         for name in ("beta1", "beta2"):
-            _require(0 <= getattr(self, name) < 1, f"{name} must be 0 to below 1")
-        _require(
+            require(0 <= getattr(self, name) < 1, f"{name} must be 0 to below 1")
+        require(
             self.batch_size % self.micro_batch_size == 0,
             f"batch_size = {self.batch_size} must be a multiple of "
             f"micro_batch_size = {self.micro_batch_size}",
         )
-        _require(
+        require(
             self.schedule in ("cosine", "constant"),
             f"schedule must be cosine or constant, not {self.schedule!r}",
         )
-        _require(
+        require(
             self.warmup_steps + self.decay_steps <= self.steps,
             f"warmup_steps + decay_steps = {self.warmup_steps + self.decay_steps} "
             f"must fit into steps = {self.steps}",
@@ -143,8 +143,8 @@ class Keeping:
 
     def __post_init__(self) -> None:
         for name in ("save_every_seconds", "held_out_every", "held_out_bytes"):
-            _require(getattr(self, name) >= 1, f"{name} must be 1 or more")
-        _require(
+            require(getattr(self, name) >= 1, f"{name} must be 1 or more")
+        require(
             self.weights in ("float32", "bfloat16"),
             f"weights must be float32 or bfloat16, not {self.weights!r}",
         )
@@ -175,30 +175,30 @@ class Recipe:
 
     def __post_init__(self) -> None:
         require_name(self.name)
-        _require(bool(self.corpora), "corpora is empty: name at least one, as [corpora.en]")
-        _require(0 <= self.seed < 2**63, "seed must be 0 to below 2^63")
-        _require(
+        require(bool(self.corpora), "corpora is empty: name at least one, as [corpora.en]")
+        require(0 <= self.seed < 2**63, "seed must be 0 to below 2^63")
+        require(
             self.autocast in ("bfloat16", "float32"),
             f"autocast must be bfloat16 or float32, not {self.autocast!r}",
         )
-        _require(
+        require(
             0 <= self.held_out_fraction < 1,
             f"held_out_fraction must be 0 to below 1, not {self.held_out_fraction}",
         )
         for name, corpus in self.corpora.items():
-            _require(
+            require(
                 bool(corpus.held_out or self.held_out_fraction),
                 f"corpora.{name} needs held_out text, or the recipe a held_out_fraction",
             )
         micro_batch_size, n_ctx = self.optimization.micro_batch_size, self.model.n_ctx
-        _require(
+        require(
             micro_batch_size * n_ctx < 2**31,
             f"optimization.micro_batch_size = {micro_batch_size} windows of n_ctx = {n_ctx} "
             "tokens are more than 2^31 at a time",
         )
         steps = self.optimization.steps
         for step in self.keeping.keep_steps:
-            _require(
+            require(
                 1 <= step <= steps,
                 f"keeping.keep_steps must be 1 to optimization.steps = {steps}, not {step}",
             )
@@ -218,7 +218,7 @@ class Recipe:
         try:
             corpora = _table(values.pop("corpora", {}), "corpora")
             for name in corpora:
-                _require(
+                require(
                     bool(name) and name.isprintable() and len(name) <= LONGEST_NAME,
                     f"corpora: {name[:40]!a} is no name for a corpus",
                 )
@@ -232,12 +232,12 @@ class Recipe:
             }
             scalars = {f.name: f for f in dataclasses.fields(cls) if f.name not in parts}
             unknown = sorted(set(values) - set(scalars))
-            _require(not unknown, f"unknown key {unknown[0] if unknown else ''}")
+            require(not unknown, f"unknown key {unknown[0] if unknown else ''}")
             plain = dataclasses.make_dataclass(
                 "plain", [(f.name, f.type) for f in scalars.values() if f.name in values]
             )
             checked = from_plain(plain, values, "")
-            _require("name" in values, "name is missing")
+            require("name" in values, "name is missing")
             return cls(**parts, **{name: getattr(checked, name) for name in values})
         except ValueError as error:
             raise RecipeError(f"recipe: {error}", "See docs/recipes.md for every key.") from error
@@ -308,7 +308,7 @@ def _corpus(name: str, values: dict[str, Any]) -> CorpusRecipe:
         for k, v in values.items()
     }
     try:
-        _require("train" in listed, "train is missing")
+        require("train" in listed, "train is missing")
         return from_plain(CorpusRecipe, listed, "")
     except ValueError as error:
         raise ValueError(f"corpora.{name}: {error}") from error
@@ -322,10 +322,5 @@ def _part(name: str, values: dict[str, Any], make: Any) -> Any:
 
 
 def _table(value: Any, name: str) -> dict[str, Any]:
-    _require(isinstance(value, dict), f"{name} must be a table, not {value!r}")
+    require(isinstance(value, dict), f"{name} must be a table, not {value!r}")
     return value
-
-
-def _require(condition: bool, message: str) -> None:
-    if not condition:
-        raise ValueError(message)
