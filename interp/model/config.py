@@ -3,13 +3,25 @@
 import dataclasses
 import math
 from dataclasses import dataclass, field
+from types import UnionType
 from typing import Any, Literal, get_args, get_origin
 
 from interp.text import D_VOCAB
 
 
 @dataclass(frozen=True)
-class RopeConfig:
+class PositionConfig:
+    """The settings of a position encoding: plain values, one subclass for each.
+
+    Attributes:
+        encoding: Its name, in recipes and checkpoints.
+    """
+
+    encoding: str
+
+
+@dataclass(frozen=True)
+class RopeConfig(PositionConfig):
     """Rotary positions that advance by 1 per token.
 
     Attributes:
@@ -59,15 +71,14 @@ class IncrementsConfig(RopeConfig):
         require(self.norm_eps > 0, f"position.norm_eps must be above 0, not {self.norm_eps}")
 
 
-MOST_CTX = 1 << 20
-"""Tokens of the longest window: what no weight's shape bounds, this does."""
-
-PositionConfig = RopeConfig | IncrementsConfig
 POSITION_CONFIGS: dict[str, type[PositionConfig]] = {
     "rope": RopeConfig,
     "increments": IncrementsConfig,
 }
 """The registry of position encodings: a new one is a line here and one in `ENCODINGS`."""
+
+MOST_CTX = 1 << 20
+"""Tokens of the longest window: what no weight's shape bounds, this does."""
 
 
 @dataclass(frozen=True)
@@ -180,8 +191,21 @@ def _typed(value: Any, annotation: Any, name: str) -> Any:
     if get_origin(annotation) is Literal and isinstance(value, str):
         _require_one_of(name, value, get_args(annotation))
         return value
-    kind = getattr(annotation, "__name__", None) if isinstance(annotation, type) else None
-    raise ValueError(f"{name} must be {kind or annotation}, not {value!r:.80}")
+    raise ValueError(f"{name} must be {_kind(annotation)}, not {value!r:.80}")
+
+
+def _kind(annotation: Any) -> str:
+    """What a value has to be, for messages."""
+    if get_origin(annotation) is Literal:
+        return f"one of {', '.join(get_args(annotation))}"
+    if get_origin(annotation) is tuple:
+        return f"a list, each {_kind(get_args(annotation)[0])}"
+    if isinstance(annotation, UnionType):
+        return f"{_kind(get_args(annotation)[0])}, or none"
+    return _KINDS.get(annotation, str(annotation))
+
+
+_KINDS = {int: "a whole number", float: "a number", str: "text", bool: "true or false"}
 
 
 def _shown(key: str) -> str:

@@ -30,7 +30,12 @@ class PositionEncoding(nn.Module):
         """The residual stream that enters layer 0."""
         return embedding
 
-    def score_bias(self, layer: int, n_pos: int) -> Float[Tensor, "head query key"] | None:  # noqa: ARG002
+    def score_bias(
+        self,
+        layer: int,  # noqa: ARG002
+        n_pos: int,  # noqa: ARG002
+        device: torch.device,  # noqa: ARG002
+    ) -> Float[Tensor, "head query key"] | None:
         """What is added to the scores of a layer, or None for nothing."""
         return None
 
@@ -153,7 +158,11 @@ class DeltaMLP(nn.Module):
             return self.fc2(hidden)
 
 
-ENCODINGS: dict[str, type[PositionEncoding]] = {"rope": Rope, "increments": Increments}
+ENCODINGS: dict[str, type[PositionEncoding]] = {
+    "rope": Rope,
+    "increments": Increments,
+}
+"""The registry of position encodings: a new one is a line here and one in `POSITION_CONFIGS`."""
 
 
 def make_encoding(config: ModelConfig) -> PositionEncoding:

@@ -40,10 +40,13 @@ def rotate(
     Returns:
         Turned vectors in the type of ``vectors``; the product is taken in float32.
     """
+    # Every channel as one product and one fused addition over whole vectors: where a head's
+    # vectors lie together, a CPU then runs over all positions at a stretch.
+    x = vectors.float()
     if layout == "half":
-        first, second = vectors.float().chunk(2, dim=-1)
+        partner = x.roll(x.shape[-1] // 2, dims=-1)
+        cos, sin = torch.cat((cos, cos), -1), torch.cat((-sin, sin), -1)
     else:
-        first, second = vectors.float().unflatten(-1, (-1, 2)).unbind(-1)
-    turned = (first * cos - second * sin, first * sin + second * cos)
-    joined = torch.cat(turned, -1) if layout == "half" else torch.stack(turned, -1).flatten(-2)
-    return joined.to(vectors.dtype)
+        partner = x.unflatten(-1, (-1, 2)).flip(-1).flatten(-2)
+        cos, sin = cos.repeat_interleave(2, -1), torch.stack((-sin, sin), -1).flatten(-2)
+    return torch.addcmul(x * cos, partner, sin).to(vectors.dtype)

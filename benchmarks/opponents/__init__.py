@@ -1,0 +1,1 @@
+"""What `interp` is measured against: one file each, as one would write it without `interp`."""
