@@ -15,8 +15,8 @@ def model_card(config: dict[str, Any]) -> str:
         f"# {config['name']}",
         f"A byte-level transformer with {_encoding_in_words(position)}: d_model "
         f"{architecture['d_model']}, {architecture['n_heads']} heads, {architecture['n_layers']} "
-        f"layers, windows of {architecture['n_ctx']} tokens, rotation layout "
-        f"`{position['layout']}`.",
+        f"layers, windows of {architecture['n_ctx']} tokens"
+        + (f", rotation layout `{position['layout']}`." if "layout" in position else "."),
         _training(config),
         _held_out_loss(config),
         _limits(position),
@@ -33,6 +33,8 @@ def model_card(config: dict[str, Any]) -> str:
 def _encoding_in_words(position: dict[str, Any]) -> str:
     if position["encoding"] == "rope":
         return "plain rotary positions"
+    if position["encoding"] != "increments":
+        return f"the position encoding {position['encoding']}"
     scope = "shared by all layers" if position["scope"] == "shared" else "of each layer's own"
     per_head = ", one for each head" if position["per_head"] else ""
     bound = position["max_increment"]

@@ -2,6 +2,7 @@
 
 import io
 import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -21,6 +22,9 @@ TABLE, JSON, CSV = "table", "json", "csv"
 
 TABLE_WIDTH = 80
 """Columns that every table fits into."""
+
+LOG_SECONDS = 30.0
+"""Where no live line can be shown, as in a log file, a plain one comes at most this often."""
 
 INTERRUPTED = 130
 """Exit status after Ctrl-C: 128 and the signal's number."""
@@ -97,14 +101,24 @@ class Output:
 
     @contextmanager
     def progress(self) -> Iterator[Callable[[str, int, int | None], None] | None]:
-        """A live line with the share done and the time left, where a terminal shows it.
+        """A live line with the share done and the time left.
+
+        Elsewhere than on a terminal, long work says a plain line now and then.
 
         Yields:
-            What takes the name of the work, bytes done and bytes in all; None where nothing is
-            shown.
+            What takes the name of the work, bytes done and bytes in all; None for a quiet user.
         """
-        if self.is_quiet or not sys.stderr.isatty():
+        if self.is_quiet:
             yield None
+            return
+        if not sys.stderr.isatty():
+            is_due = _clock()
+
+            def on_log(name: str, n_done: int, n_all: int | None) -> None:
+                if is_due():
+                    self._say(progress_line(name, n_done, n_all))
+
+            yield on_log
             return
         from rich import progress as rich_progress
 
@@ -133,9 +147,21 @@ class Output:
 
     @contextmanager
     def training(self) -> Iterator[Callable[["TrainingProgress"], None] | None]:
-        """A live line with step, loss, held-out loss, bytes/s and time left, on a terminal."""
-        if self.is_quiet or not sys.stderr.isatty():
+        """A live line with step, loss, held-out loss, bytes/s and time left.
+
+        Elsewhere than on a terminal, plain lines: of the first step, now and then, of the last.
+        """
+        if self.is_quiet:
             yield None
+            return
+        if not sys.stderr.isatty():
+            is_due = _clock(at_once=True)
+
+            def on_log(at: "TrainingProgress") -> None:
+                if is_due() or at.step == at.n_steps:
+                    self._say(training_line(at))
+
+            yield on_log
             return
         from rich import progress as rich_progress
 
@@ -181,6 +207,13 @@ def training_line(at: "TrainingProgress") -> str:
     )
 
 
+def progress_line(name: str, n_done: int, n_all: int | None) -> str:
+    """How far work is, in MB."""
+    if n_all is None:
+        return f"{name}: {n_done / 1e6:.1f} MB"
+    return f"{name}: {n_done / 1e6:.1f} of {n_all / 1e6:.1f} MB, {n_done / max(n_all, 1):.0%}"
+
+
 def use_any_encoding() -> None:
     """Let both streams write what their encoding lacks as escapes instead of failing."""
     for stream in (sys.stdout, sys.stderr):
@@ -197,6 +230,21 @@ def write_utf8(words: str) -> None:
     sys.stdout.flush()
     buffer.write(words.encode("utf-8", "backslashreplace"))
     buffer.flush()
+
+
+def _clock(*, at_once: bool = False) -> Callable[[], bool]:
+    """Answers whether `LOG_SECONDS` have passed since it last said so, or since now."""
+    due = time.monotonic() + (0.0 if at_once else LOG_SECONDS)
+
+    def is_due() -> bool:
+        nonlocal due
+        now = time.monotonic()
+        if now < due:
+            return False
+        due = now + LOG_SECONDS
+        return True
+
+    return is_due
 
 
 def _console(stream: Any) -> "Console":

@@ -46,7 +46,8 @@ def train(
     """Train a model, or go on with a run that was stopped.
 
     Ctrl-C saves and stops; nothing since the last save is lost that way. Prints the held-out
-    loss per corpus in the end.
+    loss per corpus in the end. With several processes: torchrun --nproc_per_node N -m interp
+    train ...
     """
     from interp.cli.output import Output
     from interp.errors import UsageError
@@ -78,13 +79,25 @@ def _train(
     from pathlib import Path
 
     from interp import training
-    from interp.cli.output import Interrupted
+    from interp.cli.output import Interrupted, Output
 
-    chosen = training.load_recipe(recipe, settings)
-    with output.training() as progress:
-        result = training.train(
-            chosen, Path(out), device=device, progress=progress, warn=output.warn
-        )
+    try:
+        with training.joined() as processes:
+            chosen = training.load_recipe(recipe, settings)
+            speaker = output if processes.is_first else Output(is_quiet=True)
+            with speaker.training() as progress:
+                result = training.train(
+                    chosen,
+                    Path(out),
+                    device=device,
+                    processes=processes,
+                    progress=progress,
+                    warn=speaker.warn,
+                )
+    except training.StoppedElsewhere as stopped:  # where it was first, it is said why
+        raise typer.Exit(stopped.exit_status) from stopped
+    if not processes.is_first:
+        return
     if result.is_interrupted:
         raise Interrupted(
             f"stopped at step {result.step:,} of {result.n_steps:,} and saved in {out}",

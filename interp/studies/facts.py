@@ -5,6 +5,7 @@ from typing import Any
 from interp.checkpoints import Checkpoint
 from interp.corpus.rows import counted
 from interp.corpus.split import Split
+from interp.model import RopeConfig
 
 UNKNOWN = "not known"
 
@@ -57,6 +58,8 @@ def model_in_words(checkpoint: Checkpoint) -> str:
     sizes = checkpoint.model.config
     position = sizes.position
     words = f"{sizes.n_layers} layers, {sizes.n_heads} heads; "
+    if not isinstance(position, RopeConfig):
+        return f"{words}position encoding {position.encoding}, which has no increments"
     scope = getattr(position, "scope", None)
     if scope is None:
         return words + "the increment is always 1 (plain rotary positions)"
@@ -74,7 +77,10 @@ def training_in_words(checkpoint: Checkpoint) -> str:
     step, n_bytes = checkpoint.config.get("step"), checkpoint.config.get("n_bytes_seen")
     if step is None:
         return UNKNOWN
-    return counted(step, "step") + (f", {n_bytes / 1e6:.1f} MB of text" if n_bytes else "")
+    n_steps = checkpoint.config.get("n_steps")
+    is_under_way = n_steps is not None and step < n_steps
+    words = f"step {step:,} of {n_steps:,}" if is_under_way else counted(step, "step")
+    return words + (f", {n_bytes / 1e6:.1f} MB of text" if n_bytes else "")
 
 
 def held_out_loss_in_words(checkpoint: Checkpoint) -> str:

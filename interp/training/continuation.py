@@ -2,7 +2,7 @@
 
 import json
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,12 +11,14 @@ from typing import Any
 import filelock
 
 from interp.checkpoints.load import CARD_FILE, CONFIG_FILE, WEIGHTS_FILE
+from interp.checkpoints.save import write_config
 from interp.errors import OutputError, RecipeError, reason
 from interp.files import is_partial, make_folder, replacing
 from interp.training.held_out import HeldOutLoss
+from interp.training.processes import Processes
 from interp.training.recipe import Recipe
 from interp.training.state import holds_only_states, saved_steps
-from interp.training.text import TrainingText
+from interp.training.text import TrainingText, read_text
 
 LOCK_FILE = ".lock"
 
@@ -36,10 +38,6 @@ class RecordedRun:
     step: int
     held_out: dict[str, HeldOutLoss] | None
     fingerprints: dict[str, str]
-
-    def is_finished(self, recipe: Recipe) -> bool:
-        """Whether ``recipe`` has nothing left to do."""
-        return self.held_out is not None and self.recipe == recipe
 
 
 @contextmanager
@@ -66,6 +64,7 @@ def locked(out: Path) -> Iterator[None]:
         yield
     finally:
         with suppress(OSError):
+            # while it is held: who has opened it already finds it deleted, and tries a new one
             (out / LOCK_FILE).unlink(missing_ok=True)
         lock.release()
         if not was_there:
@@ -150,20 +149,40 @@ def steps_to_go_on_from(
     return steps
 
 
-def require_same_text(recorded: RecordedRun, text: TrainingText, out: Path) -> None:
-    """Refuse to go on with other text than the run was begun with.
+def text_to_go_on_with(
+    recorded: RecordedRun | None,
+    recipe: Recipe,
+    *,
+    out: Path,
+    processes: Processes,
+    warn: Callable[[str], None],
+) -> TrainingText:
+    """The text of ``recipe``, once it is known to be what the run was begun with.
+
+    The first process reads it before the others, which then find it in the cache.
+
+    Args:
+        recorded: What `recorded_run` found in ``out``.
+        recipe: Its corpora name the text.
+        out: For messages.
+        processes: All that need it.
+        warn: Called in the first process with one line for what is odd but can be read.
 
     Raises:
         OutputError: A corpus, or what is held out of it, has changed.
+        InputError: It cannot be read.
     """
-    for name, corpus in text.packed.items():
-        before = recorded.fingerprints.get(name, corpus.fingerprint)
-        if before != corpus.fingerprint:
-            raise OutputError(
-                f"train into {out}: the text of corpus {name}, or what is held out, has changed "
-                "since the run was begun",
-                "Name another --out, or put the text back.",
-            )
+    fingerprints = recorded.fingerprints if recorded else {}
+    text = None
+    if processes.is_first:
+        text = read_text(recipe, warn, recorded=fingerprints)
+        _require_same_text(fingerprints, text, out)
+        fingerprints = {name: corpus.fingerprint for name, corpus in text.packed.items()}
+    fingerprints = processes.first(lambda: fingerprints)
+    if text is None:
+        text = read_text(recipe, recorded=fingerprints)
+        _require_same_text(fingerprints, text, out)
+    return text
 
 
 def keep_finished(out: Path, step: int) -> None:
@@ -184,6 +203,19 @@ def keep_finished(out: Path, step: int) -> None:
         if (out / name).is_file():
             with replacing(folder / name) as beside:
                 shutil.copyfile(out / name, beside)
+
+
+def no_longer_finished(out: Path) -> None:
+    """Let the config say that the run is not done, before other weights take their place.
+
+    Else a kill between the two would leave a run that calls itself finished with weights from
+    the middle of it.
+
+    Raises:
+        OSError: It cannot be written.
+    """
+    config = json.loads((out / CONFIG_FILE).read_text("utf-8"))
+    write_config(out, config | {"is_done": False, "held_out_loss": None})
 
 
 def cut_metrics(path: Path, step: int) -> None:
@@ -214,6 +246,16 @@ def _require_unused(out: Path) -> None:
         if not entries or is_begun:
             return
     raise OutputError(f"train into {out}: it exists and is no training run", "Name another --out.")
+
+
+def _require_same_text(before: Mapping[str, str], text: TrainingText, out: Path) -> None:
+    for name, corpus in text.packed.items():
+        if before.get(name, corpus.fingerprint) != corpus.fingerprint:
+            raise OutputError(
+                f"train into {out}: the text of corpus {name}, or what is held out, has changed "
+                "since the run was begun",
+                "Name another --out, or put the text back.",
+            )
 
 
 def _require_same_recipe(before: Recipe, recipe: Recipe, out: Path) -> None:

@@ -59,8 +59,10 @@ def explained(error: Exception, *, micro_batch_size: int, n_ctx: int) -> Trainin
     return None
 
 
-def hardware(device: torch.device) -> str:
+def hardware(device: torch.device, n_processes: int = 1) -> str:
     """What a run is trained on, for the checkpoint."""
+    if n_processes > 1:
+        return f"{n_processes} processes, each on {hardware(device)}"
     if device.type == "cuda":
         return torch.cuda.get_device_name(device)
     if device.type != "cpu":

@@ -5,9 +5,10 @@ give the same weights, with the same library versions and threads.
 """
 
 import dataclasses
+import difflib
 import math
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
@@ -17,7 +18,7 @@ from interp.checkpoints.load import LONGEST_NAME, require_name
 from interp.corpus.files import STANDARD_INPUT
 from interp.corpus.hub import PREFIX
 from interp.errors import RecipeError, reason
-from interp.model.config import ModelConfig, from_plain, require
+from interp.model.config import POSITION_CONFIGS, ModelConfig, from_plain, require
 
 
 @dataclass(frozen=True)
@@ -215,6 +216,7 @@ class Recipe:
             RecipeError: An unknown key, or a value of the wrong type or out of range.
         """
         values = dict(values)
+        _require_known_keys(values)
         try:
             corpora = _table(values.pop("corpora", {}), "corpora")
             for name in corpora:
@@ -231,8 +233,6 @@ class Recipe:
                 "keeping": _part("keeping", values, lambda v: from_plain(Keeping, v, "")),
             }
             scalars = {f.name: f for f in dataclasses.fields(cls) if f.name not in parts}
-            unknown = sorted(set(values) - set(scalars))
-            require(not unknown, f"unknown key {unknown[0] if unknown else ''}")
             plain = dataclasses.make_dataclass(
                 "plain", [(f.name, f.type) for f in scalars.values() if f.name in values]
             )
@@ -302,6 +302,47 @@ def _set(values: dict[str, Any], setting: str) -> None:
     values[last] = value
 
 
+def _require_known_keys(values: dict[str, Any]) -> None:
+    """Refuse a key that no recipe has, with the known ones that may be meant."""
+    known = _known_keys(Recipe)
+    by_name: dict[str, list[str]] = {}
+    for key in known:
+        by_name.setdefault(key.rpartition(".")[2], []).append(key)
+    for key in _keys(values):
+        if key in known or key.startswith("corpora."):
+            continue
+        shown = key if key.isprintable() and len(key) <= 100 else ascii(key[:100])
+        names = difflib.get_close_matches(key.rpartition(".")[2], by_name, n=1, cutoff=0.75)
+        meant = " or ".join(by_name[names[0]]) if names else ""
+        hint = f"Did you mean {meant}?" if meant else "See docs/recipes.md for every key."
+        raise RecipeError(f"recipe: unknown key {shown}", hint)
+
+
+def _known_keys(cls: type, prefix: str = "") -> list[str]:
+    """The dotted keys of a recipe's values, without those of a corpus."""
+    parts = {
+        "model": (ModelConfig,),
+        "position": tuple(POSITION_CONFIGS.values()),
+        "optimization": (Optimization,),
+        "keeping": (Keeping,),
+    }
+    known: dict[str, None] = {}  # in order
+    for each in dataclasses.fields(cls):
+        known[prefix + each.name] = None
+        for part in parts.get(each.name, ()):
+            known |= dict.fromkeys(_known_keys(part, f"{prefix}{each.name}."))
+    return list(known)
+
+
+def _keys(values: dict[str, Any], prefix: str = "") -> Iterator[str]:
+    """The dotted keys of values that are no tables."""
+    for key, value in values.items():
+        if isinstance(value, dict) and value:
+            yield from _keys(value, f"{prefix}{key}.")
+        else:
+            yield prefix + key
+
+
 def _corpus(name: str, values: dict[str, Any]) -> CorpusRecipe:
     listed = {
         k: [v] if k in ("train", "held_out") and isinstance(v, str) else v
@@ -315,8 +356,9 @@ def _corpus(name: str, values: dict[str, Any]) -> CorpusRecipe:
 
 
 def _part(name: str, values: dict[str, Any], make: Any) -> Any:
+    table = _table(values.pop(name, {}), name)
     try:
-        return make(_table(values.pop(name, {}), name))
+        return make(table)
     except ValueError as error:
         raise ValueError(f"{name}: {error}") from error
 

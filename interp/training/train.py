@@ -9,21 +9,18 @@ import json
 import math
 import time
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TextIO
 
 import numpy as np
 import torch
-from torch import Tensor
 
-from interp.checkpoints.load import to_device
 from interp.checkpoints.save import save
 from interp.corpus.sources import ignore
 from interp.errors import OutputError, TrainingError, reason
 from interp.files import remove_partial
-from interp.model import Transformer
 from interp.model.loss import Forward, surprisal_nats
 from interp.text import D_VOCAB
 from interp.training.continuation import (
@@ -31,18 +28,21 @@ from interp.training.continuation import (
     cut_metrics,
     keep_finished,
     locked,
+    no_longer_finished,
     recorded_run,
-    require_same_text,
     steps_to_go_on_from,
+    text_to_go_on_with,
 )
 from interp.training.held_out import HeldOutLoss, held_out_losses
+from interp.training.learner import Learner
 from interp.training.machine import explained, hardware, require_memory
 from interp.training.position_span import position_span
+from interp.training.processes import Processes
 from interp.training.progress import Rate, TrainingProgress, TrainingResult
 from interp.training.recipe import Recipe
 from interp.training.state import RunState, drop_states, load_state, save_state
 from interp.training.stopping import stop_signals
-from interp.training.text import TrainingText, read_text
+from interp.training.text import TrainingText
 
 METRICS_FILE = "metrics.jsonl"
 STATES_FOLDER = "state"
@@ -55,6 +55,7 @@ def train(
     out: Path,
     *,
     device: str | None = None,
+    processes: Processes = Processes(),  # noqa: B008  (a frozen value)
     progress: Callable[[TrainingProgress], None] | None = None,
     warn: Callable[[str], None] = ignore,
 ) -> TrainingResult:
@@ -69,8 +70,10 @@ def train(
             fewer, as long as a state from before the decay is there (``keep_state``).
         out: A new or empty folder, or one of the same recipe.
         device: Such as ``cuda``; the CPU by default.
-        progress: Called after every step.
-        warn: Called with one line for what is odd in the text.
+        processes: Those that share the work, as `joined` gives them; this one alone by default.
+            All of them make the same call, and get the same result.
+        progress: Called after every step, in the first process.
+        warn: Called with one line for what is odd in the text, in the first process.
 
     Raises:
         InputError: The text cannot be read.
@@ -80,23 +83,22 @@ def train(
         TrainingError: The loss is not finite, memory ran out, or the model cannot be compiled;
             the last good checkpoint is kept.
     """
-    recorded = recorded_run(recipe, out)  # what is no run is refused before anything is written
-    if recorded and recorded.is_finished(recipe):
-        return _finished(recorded, out)
+    first = processes.first
+    # what is no run is refused before anything is written
+    if result := first(lambda: _finished(recipe, out)):
+        return result
     require_memory(recipe.model)
-    with locked(out):
-        recorded = recorded_run(recipe, out)  # as it is now that nobody else writes to it
-        if recorded and recorded.is_finished(recipe):
-            return _finished(recorded, out)
-        text = read_text(recipe, warn, recorded=recorded and recorded.fingerprints)
-        if recorded:
-            require_same_text(recorded, text, out)
+    with locked(out) if processes.is_first else nullcontext():
+        if result := first(lambda: _finished(recipe, out)):  # by another run, meanwhile
+            return result
+        recorded = first(lambda: recorded_run(recipe, out))
+        text = text_to_go_on_with(recorded, recipe, out=out, processes=processes, warn=warn)
         try:
-            run = _Run(recipe, out, text, device)
+            run = _Run(recipe, out, text, Learner(recipe, text, device, processes), processes)
             run.start(recorded)
             with stop_signals() as is_stopped:
                 run.until_done(is_stopped, progress)
-            return run.finish()
+            return first(run.finish)
         except OSError as error:
             raise OutputError(f"train into {out}: {reason(error)}") from error
         except (MemoryError, RuntimeError) as error:
@@ -108,25 +110,21 @@ def train(
 
 
 class _Run:
-    """A model in training."""
+    """A model in training, and what is kept of it.
 
-    def __init__(self, recipe: Recipe, out: Path, text: TrainingText, device: str | None) -> None:
+    In the first process; the others only take part in the steps.
+    """
+
+    def __init__(
+        self,
+        recipe: Recipe,
+        out: Path,
+        text: TrainingText,
+        learner: Learner,
+        processes: Processes,
+    ) -> None:
         self.recipe, self.out, self.text = recipe, out, text
-        self.model = Transformer(recipe.model, seed=recipe.seed)
-        self.device = to_device(self.model, device)
-        self.step_model = torch.compile(self.model) if recipe.compile else self.model
-        matrices = [parameter for _, parameter in self.model.matrices()]
-        others = [p for p in self.model.parameters() if p.ndim < 2]
-        optimization = recipe.optimization
-        self.optimizer = torch.optim.AdamW(
-            [
-                {"params": matrices, "weight_decay": optimization.weight_decay},
-                {"params": others, "weight_decay": 0.0},
-            ],
-            lr=optimization.learning_rate,
-            betas=(optimization.beta1, optimization.beta2),
-            fused=True,
-        )
+        self.learner, self.model, self.processes = learner, learner.model, processes
         self.state = RunState(step=0, seconds=0.0)
         self.token_counts = np.zeros(D_VOCAB, dtype=np.int64)
         self.n_counted = 0  # the windows that token_counts is about
@@ -141,18 +139,23 @@ class _Run:
         Args:
             recorded: The run that the folder holds.
         """
-        steps = steps_to_go_on_from(recorded, self.recipe, out=self.out, states=self.states)
-        if steps:
-            self.state = load_state(self.states, steps[-1], self.model, self.optimizer)
+        steps = self.processes.first(
+            lambda: steps_to_go_on_from(recorded, self.recipe, out=self.out, states=self.states)
+        )
+        if steps:  # it stays there at least until the next step, which every process takes
+            self.state = load_state(self.states, steps[-1], self.model, self.learner.optimizer)
+        self.began = time.monotonic() - self.state.seconds
+        if not self.processes.is_first:
+            return
         if self.state.token_counts:
             self.token_counts = np.array(self.state.token_counts)
             self.n_counted = self.n_windows()
         if recorded and recorded.held_out is not None:
             keep_finished(self.out, recorded.step)
+            no_longer_finished(self.out)
         drop_states(self.states, set(steps))  # later ones are of a decay that is taken back
         remove_partial(self.out)
         cut_metrics(self.out / METRICS_FILE, self.state.step)
-        self.began = time.monotonic() - self.state.seconds
         self.save()
 
     def until_done(
@@ -160,23 +163,25 @@ class _Run:
         is_stopped: Callable[[], bool],
         progress: Callable[[TrainingProgress], None] | None,
     ) -> None:
-        """Step until the last step or a stop signal, saving on the clock."""
-        n_steps, keeping = self.recipe.optimization.steps, self.recipe.keeping
+        """Step until the last step or a stop signal to any process, saving on the clock."""
+
+        def goes_on() -> bool:
+            is_last = self.state.step >= self.recipe.optimization.steps
+            return not is_last and not self.processes.any(is_stopped())
+
+        if not self.processes.is_first:
+            while goes_on():
+                self.step()
+            return
         saved_at, rate = time.monotonic(), Rate(self.state.step)
         with (self.out / METRICS_FILE).open("a", encoding="utf-8") as metrics:
-            while self.state.step < n_steps and not is_stopped():
+            while goes_on():
                 loss, gradient_norm = self.step()
-                step = self.state.step
-                is_kept = step in keeping.keep_steps
-                if is_kept or step % keeping.held_out_every == 0 or step == n_steps:
-                    self.measure(self.text.subset, self.forward)
+                self._keep_step()
                 self._write_metrics(metrics, loss, gradient_norm)
-                if is_kept:
-                    self.save_checkpoint(self.out / "steps" / f"{step:06d}")
-                is_branch = (
-                    step == self.recipe.optimization.decay_start < n_steps and keeping.keep_state
-                )
-                if is_branch or time.monotonic() - saved_at > keeping.save_every_seconds:
+                if self._is_branch() or (
+                    time.monotonic() - saved_at > self.recipe.keeping.save_every_seconds
+                ):
                     self.require_sound()
                     self.save()
                     saved_at = time.monotonic()
@@ -187,40 +192,16 @@ class _Run:
 
     def step(self) -> tuple[float, float]:
         """One optimizer step; gives the mean loss of its windows and the gradient's norm."""
-        optimization = self.recipe.optimization
-        for group in self.optimizer.param_groups:
-            group["lr"] = optimization.learning_rate_at(self.state.step)
-        n_parts = optimization.batch_size // optimization.micro_batch_size
-        total = 0.0
-        for part in range(n_parts):
-            first = self.state.step * optimization.batch_size + part * optimization.micro_batch_size
-            windows = self.windows(first, optimization.micro_batch_size)
-            loss = surprisal_nats(self.forward(windows[:, :-1]), windows[:, 1:]).mean() / n_parts
-            loss.backward()
-            total += loss.item()
-        norm = torch.nn.utils.clip_grad_norm_(
-            self.model.parameters(), optimization.clip_norm
-        ).item()
-        if not math.isfinite(total) or not math.isfinite(norm):
-            raise self._diverged(f"the loss is {total} and the gradient's norm {norm}")
-        self.optimizer.step()
-        self.optimizer.zero_grad(set_to_none=True)
+        loss, norm = self.learner.gradient(self.state.step)
+        if not math.isfinite(loss) or not math.isfinite(norm):
+            raise self._diverged(f"the loss is {loss} and the gradient's norm {norm}")
+        self.learner.update(self.state.step)
         self.state = RunState(self.state.step + 1, time.monotonic() - self.began)
-        return total, norm
+        return loss, norm
 
     def n_windows(self) -> int:
-        """How many windows have been drawn."""
+        """How many windows have been drawn, by all processes."""
         return self.state.step * self.recipe.optimization.batch_size
-
-    def windows(self, first: int, count: int) -> Tensor:
-        """Training windows, on the device."""
-        return torch.from_numpy(self.text.windows(first, count)).to(self.device)
-
-    def forward(self, ids: Tensor) -> Tensor:
-        """Logits, under the recipe's autocast."""
-        is_autocast = self.recipe.autocast == "bfloat16"
-        with torch.autocast(self.device.type, torch.bfloat16, enabled=is_autocast):
-            return self.step_model(ids)
 
     def require_sound(self) -> None:
         """Refuse weights that give no finite loss, so that they never replace good ones.
@@ -228,9 +209,9 @@ class _Run:
         Raises:
             TrainingError: The loss of the next windows is not finite.
         """
-        windows = self.windows(self.n_windows(), self.recipe.optimization.micro_batch_size)
+        windows = self.learner.windows(self.n_windows(), self.learner.at_a_time)
         with torch.no_grad():
-            logits = self.forward(windows[:, :-1])
+            logits = self.learner.forward(windows[:, :-1])
         loss = surprisal_nats(logits, windows[:, 1:]).mean().item()
         if not math.isfinite(loss):
             raise self._diverged(f"the loss of the next windows is {loss}")
@@ -240,7 +221,7 @@ class _Run:
 
         Args:
             documents: By corpus, the held-out documents.
-            forward: ``self.forward`` on the way, which is quick; the model without autocast at
+            forward: With autocast on the way, which is quick; the model without autocast at
                 the end, so that whoever loads the checkpoint finds the same.
 
         Raises:
@@ -250,8 +231,8 @@ class _Run:
             forward,
             documents,
             n_ctx=self.recipe.model.n_ctx,
-            device=self.device,
-            batch_size=self.recipe.optimization.micro_batch_size,
+            device=self.learner.device,
+            batch_size=self.learner.at_a_time,
         )
         for name, loss in losses.items():
             if not math.isfinite(loss.nats_per_byte):
@@ -266,7 +247,7 @@ class _Run:
         """Save state and checkpoint; older states go, but the one before the decay if kept."""
         self.count_tokens()
         state = replace(self.state, token_counts=tuple(self.token_counts.tolist()))
-        save_state(self.states, state, self.model, self.optimizer)
+        save_state(self.states, state, self.model, self.learner.optimizer)
         keeping, decay_start = self.recipe.keeping, self.recipe.optimization.decay_start
         kept = {self.state.step} | ({decay_start} if keeping.keep_state else set())
         drop_states(self.states, kept)
@@ -289,7 +270,7 @@ class _Run:
             "n_steps": self.recipe.optimization.steps,
             "n_bytes_seen": self.n_windows() * self.recipe.model.n_ctx,
             "wall_seconds": round(self.state.seconds, 1),
-            "hardware": hardware(self.device),
+            "hardware": hardware(self.learner.device, self.processes.n),
             "held_out_loss": losses if self.measured_at == self.state.step else None,
         }
         save(
@@ -308,8 +289,8 @@ class _Run:
             return TrainingResult(self.out, step, n_steps, True, {})
         weights = self._round_weights()
         held_out = {name: documents() for name, documents in self.text.held_out.items()}
-        self.measure(held_out, self.step_model)
-        windows = self.windows(0, min(_SPAN_WINDOWS, self.n_windows()))[:, :-1]
+        self.measure(held_out, self.learner.step_model)
+        windows = self.learner.windows(0, min(_SPAN_WINDOWS, self.n_windows()))[:, :-1]
         self.save_checkpoint(
             self.out, weights, position_span=position_span(self.model, windows), is_done=True
         )
@@ -321,12 +302,12 @@ class _Run:
         if self.recipe.keeping.weights == "float32":
             return "float32"
         exact = {name: p.detach().clone() for name, p in self.model.named_parameters()}
-        self.measure(self.text.subset, self.step_model)
+        self.measure(self.text.subset, self.learner.step_model)
         before = self.held_out
         with torch.no_grad():
             for parameter in self.model.parameters():
                 parameter.copy_(parameter.to(torch.bfloat16))
-        self.measure(self.text.subset, self.step_model)
+        self.measure(self.text.subset, self.learner.step_model)
         change = max(
             abs(self.held_out[name].nats_per_byte - loss.nats_per_byte)
             for name, loss in before.items()
@@ -335,6 +316,22 @@ class _Run:
             return "bfloat16"
         self.model.load_state_dict(exact, strict=False)
         return "float32"
+
+    def _keep_step(self) -> None:
+        """Measure and keep the model where the recipe says so."""
+        step, keeping = self.state.step, self.recipe.keeping
+        is_kept = step in keeping.keep_steps
+        is_last = step == self.recipe.optimization.steps
+        if is_kept or is_last or step % keeping.held_out_every == 0:
+            self.measure(self.text.subset, self.learner.forward)
+        if is_kept:
+            self.save_checkpoint(self.out / "steps" / f"{step:06d}")
+
+    def _is_branch(self) -> bool:
+        """Whether a longer run can go on from here, and its state is to stay."""
+        optimization = self.recipe.optimization
+        is_decay_next = self.state.step == optimization.decay_start < optimization.steps
+        return is_decay_next and self.recipe.keeping.keep_state
 
     def _write_metrics(self, metrics: TextIO, loss: float, gradient_norm: float) -> None:
         step = self.state.step
@@ -371,11 +368,13 @@ class _Run:
         )
 
 
-def _finished(recorded: RecordedRun, out: Path) -> TrainingResult:
-    """The result of a run that has nothing left to do."""
-    assert recorded.held_out is not None
+def _finished(recipe: Recipe, out: Path) -> TrainingResult | None:
+    """The result of the run in ``out`` if ``recipe`` has nothing left to do."""
+    recorded = recorded_run(recipe, out)
+    if recorded is None or recorded.held_out is None or recorded.recipe != recipe:
+        return None
     with suppress(OSError):  # what a kill right after the last save left; maybe it has to stay
-        _drop_finished_states(recorded.recipe, out)
+        _drop_finished_states(recipe, out)
     return TrainingResult(out, recorded.step, recorded.step, False, recorded.held_out)
 
 

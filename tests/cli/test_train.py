@@ -1,4 +1,5 @@
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -61,7 +62,7 @@ def test_a_device_is_named_and_recorded(interp, recipe):
     assert "nonsense" in done.err
     assert not Path("run").exists()
     assert interp("train", recipe, "--out", "run", "--device", "cpu").status == 0
-    assert "CPU threads" in Path("run/README.md").read_text("utf-8")
+    assert "CPU thread" in Path("run/README.md").read_text("utf-8")
 
 
 def test_an_interrupted_run_says_that_it_goes_on(interp, recipe, monkeypatch):
@@ -90,16 +91,77 @@ def test_the_live_line_fits_a_terminal():
     assert "99:59:59 left" in line
 
 
-def test_progress_is_shown_on_a_terminal_only(monkeypatch, capfd):
+def test_a_checkpoint_from_the_middle_of_a_run_says_so(interp, recipe):
+    assert interp("train", recipe, "--out", "run", "--set", "keeping.keep_steps=[1]").status == 0
+    assert "step 1 of 2" in interp("inspect", "run/steps/000001").out
+    assert "2 steps" in interp("inspect", "run").out
+
+
+def test_a_log_has_the_first_and_the_last_step(interp, recipe):
+    done = interp("train", recipe, "--out", "run", "--set", "optimization.steps=3")
+    assert [line.split("  ")[0] for line in done.err.splitlines()] == [
+        "step 1/3",
+        "step 3/3",
+        "checkpoint: run",
+    ]
+    done = interp("train", recipe, "--out", "quiet", "--set", "optimization.steps=3", "--quiet")
+    assert done.err == ""
+    assert "nats per byte" in done.out
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """Seconds that a test sets, as the command line sees them."""
+    now = SimpleNamespace(seconds=0.0)
+    time = SimpleNamespace(monotonic=lambda: now.seconds)
+    monkeypatch.setattr("interp.cli.output.time", time)
+    return now
+
+
+def test_a_log_has_a_line_of_training_every_half_minute(clock, capfd):
+    from interp.cli.output import Output
+    from interp.training import TrainingProgress
+
+    with Output().training() as progress:
+        assert progress is not None
+        for step in range(1, 101):
+            clock.seconds = 100 + step
+            progress(TrainingProgress(step, 100, 2.5, 1000.0, 100.0 - step, {"en": 2.0}))
+    lines = capfd.readouterr().err.splitlines()
+    assert [line.split("  ")[0] for line in lines] == [
+        f"step {step}/100" for step in (1, 31, 61, 91, 100)
+    ]
+    assert lines[0] == "step 1/100  loss 2.500, en 2.000  1.0 kB/s  0:01:39 left"
+
+
+def test_a_log_has_a_line_of_long_work_every_half_minute(clock, capfd):
+    from interp.cli.output import Output
+
+    with Output().progress() as progress:
+        assert progress is not None
+        for clock.seconds in range(0, 70, 5):
+            progress("increments", clock.seconds * 10_000, 1_000_000)
+        clock.seconds = 100
+        progress("words", 5_000_000, None)
+    captured = capfd.readouterr()
+    assert captured.out == ""
+    assert captured.err.splitlines() == [
+        "increments: 0.3 of 1.0 MB, 30%",
+        "increments: 0.6 of 1.0 MB, 60%",
+        "words: 5.0 MB",
+    ]
+
+
+def test_a_live_line_is_shown_on_a_terminal_only(monkeypatch, capfd):
     import sys
 
     from interp.cli.output import Output
 
-    with Output().progress() as progress:
-        assert progress is None
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     with Output(is_quiet=True).progress() as progress:
         assert progress is None
+    with Output(is_quiet=True).training() as progress:
+        assert progress is None
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     output = Output()
     with output.progress() as progress:
         assert progress is not None

@@ -54,6 +54,12 @@ def written(tmp_path) -> str:
     return str(tmp_path / "recipe.toml")
 
 
+def hint(path: str, *settings: str) -> str:
+    with pytest.raises(RecipeError) as caught:
+        load_recipe(path, settings)
+    return caught.value.hint or ""
+
+
 def refusal(path: str, *settings: str) -> str:
     with pytest.raises(RecipeError) as caught:
         load_recipe(path, settings)
@@ -202,6 +208,41 @@ def test_later_settings_win(written):
     ],
 )
 def test_what_cannot_be_is_refused_by_its_key(written, setting, words):
+    assert words in refusal(written, setting)
+
+
+@pytest.mark.parametrize(
+    ("setting", "meant"),
+    [
+        ("steps=3", "Did you mean optimization.steps?"),
+        ("n_ctx=64", "Did you mean model.n_ctx?"),
+        ("position.scope=shared", "Did you mean model.position.scope?"),
+        ("model.max_increment=3", "Did you mean model.position.max_increment?"),
+        ("optimization.stepz=3", "Did you mean optimization.steps?"),
+        ("norm_eps=1", "Did you mean model.norm_eps or model.position.norm_eps?"),
+        ("optimization.nonsense=1", "See docs/recipes.md for every key."),
+    ],
+)
+def test_an_unknown_key_comes_with_the_one_that_may_be_meant(written, setting, meant):
+    assert "unknown key" in refusal(written, setting)
+    assert hint(written, setting) == meant
+
+
+@pytest.mark.parametrize(
+    ("setting", "words"),
+    [
+        ("autocast=3", "autocast must be one of bfloat16, float32, not 3"),
+        ("keeping.weights=true", "weights must be one of float32, bfloat16, not True"),
+        ("optimization.steps=8x", "steps must be a whole number, not '8x'"),
+        ("optimization.learning_rate=fast", "learning_rate must be a number, not 'fast'"),
+        ("compile=yes", "compile must be true or false, not 'yes'"),
+        ("model.position.max_increment=x", "max_increment must be a number, or none, not 'x'"),
+        ("keeping.keep_steps=5", "keep_steps must be a list, each a whole number, not 5"),
+        ("corpora.en.train=5", "train must be a list, each text, not 5"),
+        ("optimization=5", "recipe: optimization must be a table, not 5"),
+    ],
+)
+def test_a_value_of_the_wrong_kind_is_told_the_right_one(written, setting, words):
     assert words in refusal(written, setting)
 
 

@@ -1,4 +1,5 @@
 import contextlib
+import importlib
 import json
 import shutil
 from pathlib import Path
@@ -10,6 +11,7 @@ from safetensors.numpy import load_file
 from two_corpora import recipe_of_two
 
 from interp.checkpoints import load
+from interp.checkpoints.save import write_tensors
 from interp.errors import CheckpointError, InputError, OutputError
 from interp.training import train
 from interp.training.continuation import LOCK_FILE, keep_finished, locked, recorded_run
@@ -167,6 +169,24 @@ def test_a_finished_checkpoint_is_kept_once_though_a_kill_left_the_next_weights(
     keep_finished(out, 6)
     kept = weights(out / "steps" / "000006")
     assert all((expected[name] == value).all() for name, value in kept.items())
+
+
+def test_a_kill_as_a_finished_run_is_gone_on_with_leaves_no_false_end(copied, monkeypatch):
+    text, out = copied
+    expected = weights(out)
+
+    def save_only_weights(folder, model, **_facts) -> None:
+        write_tensors(folder / "model.safetensors", dict(model.named_parameters()))
+        raise Killed
+
+    with monkeypatch.context() as patched:
+        patched.setattr(importlib.import_module("interp.training.train"), "save", save_only_weights)
+        with pytest.raises(Killed):
+            train(recipe_of_two(text, optimization__steps=9), out)
+    found = weights(out)
+    assert any((expected[name] != found[name]).any() for name in expected)
+    train(recipe_of_two(text), out)  # is not taken for done
+    assert all((expected[name] == value).all() for name, value in weights(out).items())
 
 
 def test_more_steps_give_what_they_would_have_given_at_once(copied, tmp_path):
