@@ -18,6 +18,7 @@ from interp.cli.options import (
 if TYPE_CHECKING:
     import pandas as pd
 
+    from interp.cli.output import Output
     from interp.extraction.increment_table import IncrementTable
 
 
@@ -61,6 +62,15 @@ def extract(
             help="Tokens from one window to the next.  [default: half the model's window]",
         ),
     ] = None,
+    shard: Annotated[
+        str | None,
+        typer.Option(
+            "--shard",
+            metavar="I/N",
+            help="Read every N-th document, from number I on, counted from 0: one of N parts of "
+            "the work, each with an --out of its own.  [default: every document]",
+        ),
+    ] = None,
     as_json: JsonOption = False,
     as_csv: CsvOption = False,
     quiet: QuietOption = False,
@@ -68,13 +78,16 @@ def extract(
     """Read the increments (or other signals) of every byte and keep them as Parquet.
 
     Prints the share of saturated entries per layer: increments within 0.1 % of the model's
-    upper bound, which hardly differ.
+    upper bound, which hardly differ. The shards of a corpus are joined by interp merge.
     """
     from interp.cli.output import Output
     from interp.cli.reading import load_checkpoint, text_input
 
     output = Output.chosen(as_json=as_json, as_csv=as_csv, quiet=quiet)
     given = text_input(files, corpus, limit)
+    from interp.extraction.shards import WHOLE, Shard
+
+    which = WHOLE if shard is None else Shard.parse(shard)
     from interp.extraction.extract import extract as extract_signals
     from interp.studies.reading import EXTRACTING, Warnings, documents_of, stage
 
@@ -87,15 +100,21 @@ def extract(
             signals=tuple(signal or ["increment"]),
             dtype=dtype,
             stride=stride,
+            shard=which,
             progress=stage(EXTRACTING, progress),
         )
+    say_what_is_kept(output, table, out)
 
+
+def say_what_is_kept(output: "Output", table: "IncrementTable", out: str) -> None:
+    """Print the share of saturated entries per column, and say where the table is."""
     from interp.cli.rendering import saturation_table
 
     found = _saturated_shares(table)
     output.result(found, lambda: saturation_table(found))
     n_documents, n_bytes = len(table.documents), table.manifest["n_bytes"]
-    output.remark(f"increments: {out} ({n_documents:,} texts, {n_bytes:,} bytes)")
+    of_what = f"shard {table.shard}: " if table.shard.count > 1 else ""
+    output.remark(f"increments: {out} ({of_what}{n_documents:,} texts, {n_bytes:,} bytes)")
 
 
 def _saturated_shares(table: "IncrementTable") -> "pd.DataFrame":

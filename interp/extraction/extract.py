@@ -3,24 +3,22 @@
 import hashlib
 import json
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
 from typing import Any
 
-import numpy as np
 import torch
 
 from interp.checkpoints import Checkpoint
 from interp.checkpoints.save import versions
 from interp.corpus.documents import Document
 from interp.errors import InputError, UsageError
-from interp.extraction.batches import Part, cut_into_parts, forget_pages
+from interp.extraction.batches import Part
 from interp.extraction.increment_table import (
     DOCUMENTS,
     IncrementTable,
     is_whole,
-    part_path,
     vocabulary_path,
 )
 from interp.extraction.reader import (
@@ -29,28 +27,27 @@ from interp.extraction.reader import (
     evaluating,
     rows_of,
 )
+from interp.extraction.shards import WHOLE, Shard
 from interp.extraction.signals import Signal, TokenColumns, find_signals
+from interp.extraction.survey import Corpus, survey, unchanged
 from interp.extraction.table_writer import (
-    Corpus,
-    CorpusHash,
+    PartSignals,
+    Progress,
+    ReadPart,
+    finish,
     prepare_folder,
     refuse_difference,
     started,
-    survey,
     write_manifest,
-    write_part,
+    write_parts,
     write_vocabulary,
     written,
 )
-
-Progress = Callable[[int, int | None], None]
-"""Called with bytes done and bytes in all (None where that is not known)."""
 
 PART_TOKENS = 1 << 18
 """Tokens of a part: at 10 kB/s an interruption costs at most half a minute."""
 
 _MOST_PART_VALUES = 1 << 24  # 64 MiB: a model with many heads gets shorter parts
-_SATURATED_FROM = 0.999
 _DOCUMENT_ROWS_IN_MEMORY = 1 << 25  # bytes of documents.parquet, before a temporary file is used
 
 
@@ -62,6 +59,7 @@ def extract(
     signals: Sequence[str] = ("increment",),
     dtype: str = "float32",
     stride: int | None = None,
+    shard: Shard = WHOLE,
     batch_tokens: int | None = None,
     part_tokens: int = PART_TOKENS,
     progress: Progress | None = None,
@@ -84,6 +82,8 @@ def extract(
         signals: Names from `interp.extraction.signals.SIGNALS`.
         dtype: ``float32``, or ``bfloat16`` for autocast: increments are float32 all the same.
         stride: Tokens from window to window, 8 to n_ctx; None for half of n_ctx.
+        shard: Which documents to read; they keep their numbers in the corpus. See
+            `interp.extraction.merge`.
         batch_tokens: The most tokens of a batch; None for what suits the device.
         part_tokens: Tokens of a part, which is what an interruption can cost; fewer where the
             model has many columns.
@@ -93,7 +93,8 @@ def extract(
         The complete table.
 
     Raises:
-        InputError: Unknown signal, no text, or text that changed meanwhile.
+        InputError: Unknown signal, no text, no document in the shard, or text that changed
+            meanwhile.
         OutputError: ``out`` holds something else, or cannot be written.
         UsageError: A dtype or stride that cannot be.
     """
@@ -103,13 +104,16 @@ def extract(
     model, folder = checkpoint.model, Path(out)
     place = model.W_E.device
     looked_up = {signal.name: signal.token_columns(model) for signal in found}
-    wanted = _wanted(checkpoint, found, looked_up, dtype, stride, part_tokens)
+    wanted = {
+        **_wanted(checkpoint, found, looked_up, dtype, stride, part_tokens),
+        "shard": [shard.index, shard.count],
+    }
     there = started(folder)
     if there is not None:
         refuse_difference(folder, there, wanted)
 
     manifest = {**wanted, "device": str(place), "complete": False}
-    corpus = _begin(folder, manifest, looked_up, checkpoint, documents)
+    corpus = _begin(folder, manifest, looked_up, checkpoint, documents, shard)
     if there is not None and there["complete"]:
         try:
             return IncrementTable.open(folder)
@@ -121,9 +125,10 @@ def extract(
         torch.no_grad(),  # in inference mode autocast converts the weights anew at each use
         torch.autocast(place.type, torch.bfloat16, enabled=dtype == "bfloat16"),
     ):
-        reader = SignalReader(model, found, looked_up, place, tokens)
-        n_parts = _write_parts(folder, wanted, reader, documents, corpus, progress)
-    return _finish(folder, manifest, corpus, n_parts)
+        read_part = _part_reader(SignalReader(model, found, looked_up, place, tokens))
+        of_shard = shard.of(unchanged(documents(), corpus, shard))
+        n_parts = write_parts(folder, manifest, of_shard, read_part, progress)
+    return finish(folder, manifest, n_parts)
 
 
 def training_fingerprint(checkpoint: Checkpoint) -> str:
@@ -184,6 +189,7 @@ def _wanted(
                 "token_determined": list(looked_up[signal.name]),
                 "units": signal.units,
                 "seen": signal.seen,
+                "describes_next": signal.describes_next,
                 "bound": signal.bound(config),
             }
             for signal in signals
@@ -198,6 +204,7 @@ def _begin(
     looked_up: Mapping[str, TokenColumns],
     checkpoint: Checkpoint,
     documents: Callable[[], Iterable[Document]],
+    shard: Shard,
 ) -> Corpus:
     """Read the documents once and write what stands in the folder before the parts.
 
@@ -206,7 +213,7 @@ def _begin(
         OutputError: The folder holds an extraction of another text.
     """
     with SpooledTemporaryFile(max_size=_DOCUMENT_ROWS_IN_MEMORY) as rows:
-        corpus = survey(documents(), checkpoint.is_held_out, rows)
+        corpus = survey(documents(), checkpoint.is_held_out, rows, shard)
         there = started(folder)
         about = {
             "corpus_fingerprint": corpus.fingerprint,
@@ -230,87 +237,11 @@ def _begin(
     return corpus
 
 
-def _write_parts(
-    folder: Path,
-    manifest: dict[str, Any],
-    reader: SignalReader,
-    documents: Callable[[], Iterable[Document]],
-    corpus: Corpus,
-    progress: Progress | None,
-) -> int:
-    """Write every part that is not there; gives how many there are."""
-    n_done, n_tokens, n_parts = 0, corpus.n_bytes + corpus.n_documents, 0
+def _part_reader(reader: SignalReader) -> ReadPart:
+    """Gives the signals of a part, by reading it with the model."""
 
-    def on_tokens(n_tokens_more: int) -> None:
-        nonlocal n_done
-        n_done += n_tokens_more
-        if progress is not None:
-            progress(round(n_done / n_tokens * corpus.n_bytes), corpus.n_bytes)
-
-    for pieces in cut_into_parts(
-        _unchanged(documents(), corpus),
-        n_ctx=manifest["window"],
-        stride=manifest["stride"],
-        part_tokens=manifest["part_tokens"],
-    ):
-        paths = {s.name: part_path(folder, s.name, n_parts) for s in reader.signals}
-        n_parts += 1
-        if all(is_whole(path) for path in paths.values()):
-            on_tokens(sum(piece.n_new for piece in pieces))
-            for piece in pieces:
-                forget_pages(piece.content)
-            continue
-        part = Part.read(pieces)
+    def read_part(part: Part, on_tokens: Callable[[int], None]) -> PartSignals:
         columns = reader.read(part, on_tokens)
-        for signal in reader.signals:
-            write_part(paths[signal.name], rows_of(signal, part), columns[signal.name])
-    return n_parts
+        return {each.name: (rows_of(each, part), columns[each.name]) for each in reader.signals}
 
-
-def _unchanged(documents: Iterable[Document], corpus: Corpus) -> Iterator[Document]:
-    """The documents of ``corpus`` at their second reading.
-
-    Raises:
-        InputError: They are no longer what they were.
-    """
-    again = CorpusHash()
-    for document in documents:
-        again.add(document)
-        yield document
-    if again.corpus() != corpus:
-        raise InputError(
-            "extraction: the text changed while it was read",
-            "delete the folder of the table and extract again",
-        )
-
-
-def _finish(folder: Path, manifest: dict[str, Any], corpus: Corpus, n_parts: int) -> IncrementTable:
-    """Count what is saturated, over all parts, and mark the table as complete."""
-    for signal in manifest["signals"].values():
-        signal["n_parts"] = n_parts
-        signal["n_rows"] = corpus.n_bytes + corpus.n_documents
-    table = IncrementTable(folder, manifest)
-    for name, signal in manifest["signals"].items():
-        signal["saturated"] = _saturated_shares(table, name, signal["bound"])
-    manifest["saturated_means"] = (
-        f"share of all entries that are at least {_SATURATED_FROM} x the bound"
-    )
-    manifest["complete"] = True
-    write_manifest(folder, manifest)
-    return IncrementTable.open(folder)
-
-
-def _saturated_shares(
-    table: IncrementTable, signal: str, bound: float | None
-) -> dict[str, float] | None:
-    """The share of saturated entries per column; None for a signal without a bound."""
-    if bound is None:
-        return None
-    names = table.columns(signal)
-    n_saturated, n_rows = np.zeros(len(names), dtype=np.int64), 0
-    for batch in table.batches(signal):
-        n_rows += batch.num_rows
-        for index, name in enumerate(names):
-            values = batch.column(name).to_numpy(zero_copy_only=False)
-            n_saturated[index] += np.count_nonzero(values >= _SATURATED_FROM * bound)
-    return dict(zip(names, (n_saturated / n_rows).tolist(), strict=True))
+    return read_part

@@ -11,7 +11,7 @@ the same row, so join on ``doc`` and ``offset``.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -27,6 +27,7 @@ from jaxtyping import Float32, Int32
 
 from interp.errors import InputError, reason
 from interp.extraction.manifest import COLUMN, MANIFEST, read_manifest
+from interp.extraction.shards import Shard
 from interp.text import D_VOCAB, SEPARATOR
 
 DOCUMENTS = "documents.parquet"
@@ -50,7 +51,7 @@ class DocumentSignal:
     """One signal of one whole document.
 
     Attributes:
-        doc: The document's number in the table.
+        doc: The document's number in the corpus.
         source: Where it came from.
         id: Its id there.
         content: Its bytes.
@@ -75,7 +76,7 @@ class IncrementTable:
         folder: Where it lies.
         manifest: What was extracted from what: ``checkpoint`` (its name), ``n_layers``,
             ``n_heads``, ``per_head``, ``max_increment``, ``window``, ``stride``, ``dtype``,
-            ``signals`` (``columns``, ``units``, ``seen``, ``saturated`` of each), ...
+            ``shard``, ``signals`` (``columns``, ``units``, ``seen``, ``saturated`` of each), ...
     """
 
     folder: Path
@@ -116,6 +117,11 @@ class IncrementTable:
         """Names of the signals in the table."""
         return tuple(self.manifest["signals"])
 
+    @property
+    def shard(self) -> Shard:
+        """Which documents of the corpus the table is about: all, or every n-th."""
+        return Shard(*self.manifest["shard"])
+
     @cached_property
     def documents(self) -> pd.DataFrame:
         """One row per document: doc, source, id, n_bytes, dropped_bytes, held_out (nullable)."""
@@ -126,8 +132,8 @@ class IncrementTable:
             if any(read.column(name).null_count for name in DOCUMENT_SCHEMA.names[:-1]):
                 raise ValueError("a value is null")
             documents = read.to_pandas(ignore_metadata=True).astype({"held_out": "boolean"})
-            if not np.array_equal(documents["doc"], np.arange(len(documents))):
-                raise ValueError("its documents are not numbered from 0")
+            if not np.array_equal(documents["doc"], self.shard.doc(np.arange(len(documents)))):
+                raise ValueError(f"its documents are not numbered as those of shard {self.shard}")
             if (documents["n_bytes"] < 0).any():
                 raise ValueError("a document has a negative size")
             return documents
@@ -162,13 +168,20 @@ class IncrementTable:
                 raise ValueError(f"its tokens are not 0 to {D_VOCAB - 1}")
             return vocabulary.astype({"n_in_training": "Int64"})
 
-    def batches(self, signal: str = "increment") -> Iterator[pa.RecordBatch]:
+    def batches(
+        self, signal: str = "increment", columns: Sequence[str] | None = None
+    ) -> Iterator[pa.RecordBatch]:
         """The signal's rows in order, at most `ROW_GROUP` at a time.
+
+        Args:
+            signal: The signal's name.
+            columns: The columns to read beside those of `KEYS`; None for all of the signal's.
 
         Raises:
             InputError: A part is damaged.
         """
-        kinds = dict.fromkeys(KEYS, pa.int32()) | dict.fromkeys(self.columns(signal), pa.float32())
+        names = self.columns(signal) if columns is None else columns
+        kinds = dict.fromkeys(KEYS, pa.int32()) | dict.fromkeys(names, pa.float32())
         for path in self.parts(signal):
             with _damage_named(path), pq.ParquetFile(path) as part:
                 _require_columns(part, kinds)

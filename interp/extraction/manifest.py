@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from interp.errors import InputError, reason
+from interp.extraction.shards import MOST_SHARDS
 
 FORMAT = "interp IncrementTable"
 FORMAT_VERSION = 1
@@ -39,6 +40,7 @@ def read_manifest(folder: Path) -> dict[str, Any] | None:
             f"{path}: format version {version!r:.40}; this interp reads {FORMAT_VERSION}",
             "extract again, or use the interp that made it",
         )
+    manifest = {"shard": [0, 1], **manifest}  # which tables of interp 0.1 do not say
     if not _is_well_formed(manifest):
         raise InputError(
             f"{path}: damaged: fields are missing or wrong", "extract again to a new folder"
@@ -54,6 +56,7 @@ def _is_well_formed(manifest: dict[str, Any]) -> bool:
         and name.isprintable()
         and isinstance(signals, dict)
         and all(_is_signal(signal, is_complete) for signal in signals.values())
+        and _is_shard(manifest["shard"])
         and (not is_complete or _is_count(manifest.get("n_bytes")))
     )
 
@@ -68,6 +71,15 @@ def _is_signal(signal: Any, is_complete: bool) -> bool:
         _is_count(signal.get("n_parts"), most=_MOST_PARTS)
         and _is_count(signal.get("n_rows"))
         and (saturated is None or _are_shares(saturated, signal["columns"]))
+    )
+
+
+def _is_shard(shard: Any) -> bool:
+    return (
+        isinstance(shard, list)
+        and len(shard) == 2
+        and all(map(_is_count, shard))
+        and shard[0] < shard[1] <= MOST_SHARDS
     )
 
 

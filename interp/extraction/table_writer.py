@@ -1,11 +1,10 @@
 """Writing an IncrementTable so that each file is whole or absent, and a stopped run goes on."""
 
-import hashlib
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
 
@@ -15,17 +14,18 @@ import pyarrow.parquet as pq
 
 from interp.corpus.documents import Document
 from interp.errors import InputError, OutputError, reason
-from interp.extraction.batches import Rows, forget_pages
-from interp.extraction.increment_table import DOCUMENT_SCHEMA, ROW_GROUP
+from interp.extraction.batches import Part, Rows, cut_into_parts, forget_pages
+from interp.extraction.increment_table import ROW_GROUP, IncrementTable, is_whole, part_path
 from interp.extraction.manifest import FORMAT, FORMAT_VERSION, MANIFEST, read_manifest
+from interp.extraction.shards import Shard
 from interp.files import is_partial, make_folder, remove_partial, replacing
-from interp.text import Content
 
 IDENTITY = {
     "checkpoint_fingerprint": "checkpoint",
     "training_fingerprint": "record of the checkpoint's training text",
     "model": "model configuration",
     "corpus_fingerprint": "text",
+    "shard": "shard",
     "window": "window",
     "stride": "stride",
     "dtype": "dtype",
@@ -34,89 +34,19 @@ IDENTITY = {
 }
 """What must be the same for an extraction to go on in a folder, with the words for it."""
 
-_READ_BYTES = 1 << 20
-_MOST_BYTES = 2**31 - 1  # offsets are int32
+Progress = Callable[[int, int | None], None]
+"""Called with bytes done and bytes in all (None where that is not known)."""
 
+Columns = Mapping[str, np.ndarray]
+"""Columns of a signal over the rows of a part; NaN stands for undefined."""
 
-@dataclass(frozen=True)
-class Corpus:
-    """What a first reading of the documents found.
+PartSignals = Mapping[str, tuple[Rows, Columns]]
+"""Rows and columns of each signal."""
 
-    Attributes:
-        fingerprint: SHA-256 over the documents: where they came from and every byte.
-        n_documents: How many there are.
-        n_bytes: Of all of them.
-    """
+ReadPart = Callable[[Part, Callable[[int], None]], PartSignals]
+"""Gives the signals of a part, and says how many more tokens are done as it goes."""
 
-    fingerprint: str
-    n_documents: int
-    n_bytes: int
-
-
-class CorpusHash:
-    """The fingerprint of a corpus, document by document."""
-
-    def __init__(self) -> None:
-        self._hash = hashlib.sha256()
-        self.n_documents = 0
-        self.n_bytes = 0
-
-    def add(self, document: Document) -> None:
-        """Take in one document; its bytes are read in pieces."""
-        content = document.content
-        about = [document.source, document.id, document.dropped_bytes, len(content)]
-        # escaped, because names of files need not be valid Unicode; and free of line breaks
-        self._hash.update(json.dumps(about).encode() + b"\n")
-        for start in range(0, len(content), _READ_BYTES):
-            self._hash.update(content[start : start + _READ_BYTES])
-            forget_pages(content)
-        self.n_documents += 1
-        self.n_bytes += len(content)
-
-    def corpus(self) -> Corpus:
-        """What was taken in so far."""
-        return Corpus(self._hash.hexdigest(), self.n_documents, self.n_bytes)
-
-
-def survey(
-    documents: Iterable[Document], is_held_out: Callable[[Content], bool | None], file: IO[bytes]
-) -> Corpus:
-    """Read all documents once, writing documents.parquet to ``file``.
-
-    Raises:
-        InputError: There is no text at all, or a document is too long for 32-bit offsets.
-    """
-    corpus_hash = CorpusHash()
-    rows: list[dict[str, Any]] = []
-    with pq.ParquetWriter(file, DOCUMENT_SCHEMA, compression="zstd") as writer:
-        for doc, document in enumerate(documents):
-            content = document.content
-            if len(content) > _MOST_BYTES:
-                raise InputError(
-                    f"{document.source}: one text of {len(content)} bytes; "
-                    f"the most is {_MOST_BYTES}",
-                    "split the file",
-                )
-            corpus_hash.add(document)
-            rows.append(
-                {
-                    "doc": doc,
-                    "source": _as_text(document.source),
-                    "id": _as_text(document.id),
-                    "n_bytes": len(content),
-                    "dropped_bytes": document.dropped_bytes,
-                    "held_out": is_held_out(content),
-                }
-            )
-            if len(rows) == ROW_GROUP:
-                writer.write_table(pa.Table.from_pylist(rows, DOCUMENT_SCHEMA))
-                rows = []
-        writer.write_table(pa.Table.from_pylist(rows, DOCUMENT_SCHEMA))
-    corpus = corpus_hash.corpus()
-    if corpus.n_bytes == 0:
-        what = "the input is empty" if corpus.n_documents else "there is no document"
-        raise InputError(f"extraction: {what}", "give a text of one byte or more")
-    return corpus
+_SATURATED_FROM = 0.999
 
 
 def started(folder: Path) -> dict[str, Any] | None:
@@ -193,6 +123,71 @@ def write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
         file.write(text.encode() + b"\n")
 
 
+def write_parts(
+    folder: Path,
+    manifest: Mapping[str, Any],
+    documents: Iterable[Document],
+    read_part: ReadPart,
+    progress: Progress | None,
+) -> int:
+    """Write every part that is not there, and say how many there are.
+
+    Args:
+        folder: Of the table.
+        manifest: Its ``shard``, ``n_documents``, ``n_bytes``, ``signals``, ``window``,
+            ``stride`` and ``part_tokens`` count.
+        documents: Those of the shard.
+        read_part: Gives the rows and columns of a part.
+        progress: Called as ``read_part`` goes on.
+    """
+    shard, signals = Shard(*manifest["shard"]), manifest["signals"]
+    n_bytes, n_done, n_parts = manifest["n_bytes"], 0, 0
+    n_tokens = n_bytes + manifest["n_documents"]
+
+    def on_tokens(n_tokens_more: int) -> None:
+        nonlocal n_done
+        n_done += n_tokens_more
+        if progress is not None:
+            progress(round(n_done / n_tokens * n_bytes), n_bytes)
+
+    for pieces in cut_into_parts(
+        documents,
+        n_ctx=manifest["window"],
+        stride=manifest["stride"],
+        part_tokens=manifest["part_tokens"],
+    ):
+        paths = {signal: part_path(folder, signal, n_parts) for signal in signals}
+        missing = {signal: path for signal, path in paths.items() if not is_whole(path)}
+        n_parts += 1
+        if not missing:
+            on_tokens(sum(piece.n_new for piece in pieces))
+            for piece in pieces:
+                forget_pages(piece.content)
+            continue
+        part = Part.read(pieces)
+        part = replace(part, doc=shard.doc(part.doc))
+        found = read_part(part, on_tokens)
+        for signal, path in missing.items():
+            write_part(path, *found[signal])
+    return n_parts
+
+
+def finish(folder: Path, manifest: dict[str, Any], n_parts: int) -> IncrementTable:
+    """Count what is saturated, over all parts, and mark the table as complete."""
+    for signal in manifest["signals"].values():
+        signal["n_parts"] = n_parts
+        signal["n_rows"] = manifest["n_bytes"] + manifest["n_documents"]
+    table = IncrementTable(folder, manifest)
+    for name, signal in manifest["signals"].items():
+        signal["saturated"] = _saturated_shares(table, name, signal["bound"])
+    manifest["saturated_means"] = (
+        f"share of all entries that are at least {_SATURATED_FROM} x the bound"
+    )
+    manifest["complete"] = True
+    write_manifest(folder, manifest)
+    return IncrementTable.open(folder)
+
+
 def write_part(path: Path, rows: Rows, columns: Mapping[str, np.ndarray]) -> None:
     """Write one part; NaN, which stands for undefined, becomes null."""
     keys = {
@@ -245,6 +240,17 @@ def _comparable(key: str, value: Any) -> Any:
     return json.loads(json.dumps(value))
 
 
-def _as_text(name: str) -> str:
-    """A file name for a column of strings; bytes that are no UTF-8 are escaped."""
-    return name.encode("utf-8", "backslashreplace").decode()
+def _saturated_shares(
+    table: IncrementTable, signal: str, bound: float | None
+) -> dict[str, float] | None:
+    """The share of saturated entries per column; None for a signal without a bound."""
+    if bound is None:
+        return None
+    names = table.columns(signal)
+    n_saturated, n_rows = np.zeros(len(names), dtype=np.int64), 0
+    for batch in table.batches(signal):
+        n_rows += batch.num_rows
+        for index, name in enumerate(names):
+            values = batch.column(name).to_numpy(zero_copy_only=False)
+            n_saturated[index] += np.count_nonzero(values >= _SATURATED_FROM * bound)
+    return dict(zip(names, (n_saturated / n_rows).tolist(), strict=True))

@@ -1,0 +1,140 @@
+"""The first reading of a corpus: its fingerprint, its size, and what documents.parquet says."""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import IO, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from interp.corpus.documents import Document
+from interp.errors import InputError
+from interp.extraction.batches import forget_pages
+from interp.extraction.increment_table import DOCUMENT_SCHEMA, ROW_GROUP
+from interp.extraction.shards import WHOLE, Shard
+from interp.text import Content
+
+_READ_BYTES = 1 << 20
+_MOST_BYTES = 2**31 - 1  # offsets are int32
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """What a first reading of the documents found.
+
+    Attributes:
+        fingerprint: SHA-256 over all documents: where they came from and every byte.
+        n_documents: How many of them are in the shard.
+        n_bytes: Of those in the shard.
+    """
+
+    fingerprint: str
+    n_documents: int
+    n_bytes: int
+
+
+def survey(
+    documents: Iterable[Document],
+    is_held_out: Callable[[Content], bool | None],
+    file: IO[bytes],
+    shard: Shard = WHOLE,
+) -> Corpus:
+    """Read all documents once, writing documents.parquet, for those in ``shard``, to ``file``.
+
+    Raises:
+        InputError: There is no text at all, no document in the shard, or one that is too long
+            for 32-bit offsets.
+    """
+    corpus_hash = _CorpusHash(shard)
+    rows: list[dict[str, Any]] = []
+    n_bytes_in_all, doc = 0, -1
+    with pq.ParquetWriter(file, DOCUMENT_SCHEMA, compression="zstd") as writer:
+        for doc, document in enumerate(documents):
+            content = document.content
+            if len(content) > _MOST_BYTES:
+                raise InputError(
+                    f"{document.source}: one text of {len(content)} bytes; "
+                    f"the most is {_MOST_BYTES}",
+                    "split the file",
+                )
+            corpus_hash.add(document)
+            n_bytes_in_all += len(content)
+            if not shard.has(doc):
+                continue
+            rows.append(
+                {
+                    "doc": doc,
+                    "source": _as_text(document.source),
+                    "id": _as_text(document.id),
+                    "n_bytes": len(content),
+                    "dropped_bytes": document.dropped_bytes,
+                    "held_out": is_held_out(content),
+                }
+            )
+            if len(rows) == ROW_GROUP:
+                writer.write_table(pa.Table.from_pylist(rows, DOCUMENT_SCHEMA))
+                rows = []
+        writer.write_table(pa.Table.from_pylist(rows, DOCUMENT_SCHEMA))
+    if n_bytes_in_all == 0:
+        what = "there is no document" if doc < 0 else "the input is empty"
+        raise InputError(f"extraction: {what}", "give a text of one byte or more")
+    corpus = corpus_hash.corpus()
+    if corpus.n_documents == 0:
+        raise InputError(
+            f"extraction: shard {shard} has no document: the text has {doc + 1} in all",
+            f"use at most {doc + 1} shards; one text file is one document",
+        )
+    return corpus
+
+
+def unchanged(
+    documents: Iterable[Document], corpus: Corpus, shard: Shard = WHOLE
+) -> Iterator[Document]:
+    """All documents of ``corpus``, at their second reading.
+
+    Raises:
+        InputError: They are no longer what they were.
+    """
+    again = _CorpusHash(shard)
+    for document in documents:
+        again.add(document)
+        yield document
+    if again.corpus() != corpus:
+        raise InputError(
+            "extraction: the text changed while it was read",
+            "delete the folder of the table and extract again",
+        )
+
+
+class _CorpusHash:
+    """The fingerprint of a corpus and the size of a shard of it, document by document."""
+
+    def __init__(self, shard: Shard) -> None:
+        self._hash = hashlib.sha256()
+        self._shard = shard
+        self._n_seen = self._n_documents = self._n_bytes = 0
+
+    def add(self, document: Document) -> None:
+        """Take in one document; its bytes are read in pieces."""
+        content = document.content
+        about = [document.source, document.id, document.dropped_bytes, len(content)]
+        # escaped, because names of files need not be valid Unicode; and free of line breaks
+        self._hash.update(json.dumps(about).encode() + b"\n")
+        for start in range(0, len(content), _READ_BYTES):
+            self._hash.update(content[start : start + _READ_BYTES])
+            forget_pages(content)
+        if self._shard.has(self._n_seen):
+            self._n_documents += 1
+            self._n_bytes += len(content)
+        self._n_seen += 1
+
+    def corpus(self) -> Corpus:
+        """What was taken in so far."""
+        return Corpus(self._hash.hexdigest(), self._n_documents, self._n_bytes)
+
+
+def _as_text(name: str) -> str:
+    """A file name for a column of strings; bytes that are no UTF-8 are escaped."""
+    return name.encode("utf-8", "backslashreplace").decode()
