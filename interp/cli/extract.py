@@ -41,7 +41,7 @@ def extract(
         typer.Option(
             "--signal",
             metavar="NAME",
-            help="increment, increment_pre or surprisal; can be given several times.  "
+            help="Such as increment, increment_pre or surprisal; can be given several times.  "
             "[default: increment]",
         ),
     ] = None,

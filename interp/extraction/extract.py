@@ -56,7 +56,7 @@ def extract(
     documents: Callable[[], Iterable[Document]],
     out: str | Path,
     *,
-    signals: Sequence[str] = ("increment",),
+    signals: Sequence[str | Signal] = ("increment",),
     dtype: str = "float32",
     stride: int | None = None,
     shard: Shard = WHOLE,
@@ -79,7 +79,8 @@ def extract(
         checkpoint: The model; it reads where it is (``interp.load(..., device="cuda")``).
         documents: Gives the documents anew at each call; they are read twice.
         out: The folder of the table.
-        signals: Names from `interp.extraction.signals.SIGNALS`.
+        signals: Names from `interp.extraction.signals.SIGNALS`, or signals of your own; a table
+            knows them by their names.
         dtype: ``float32``, or ``bfloat16`` for autocast: increments are float32 all the same.
         stride: Tokens from window to window, 8 to n_ctx; None for half of n_ctx.
         shard: Which documents to read; they keep their numbers in the corpus. See

@@ -69,19 +69,23 @@ class Signal:
     bound: Callable[[ModelConfig], float | None] = lambda _config: None
 
 
-def find_signals(names: Sequence[str]) -> tuple[Signal, ...]:
-    """The signals of these names, each once, in the order asked for.
+def find_signals(asked: Sequence[str | Signal]) -> tuple[Signal, ...]:
+    """The signals asked for, each once, in that order.
+
+    Args:
+        asked: Names in `SIGNALS`, or signals of one's own.
 
     Raises:
         InputError: A name is unknown, or there is none.
     """
     known = f"known: {', '.join(SIGNALS)}"
-    if not names:
+    if not asked:
         raise InputError("extraction: no signal asked for", known)
-    for name in names:
-        if name not in SIGNALS:
+    for name in asked:
+        if isinstance(name, str) and name not in SIGNALS:
             raise InputError(f"extraction: no signal called {name!r}", known)
-    return tuple(SIGNALS[name] for name in dict.fromkeys(names))
+    found = [SIGNALS[each] if isinstance(each, str) else each for each in asked]
+    return tuple({signal.name: signal for signal in found}.values())
 
 
 def increment_columns(config: ModelConfig) -> tuple[str, ...]:

@@ -31,6 +31,27 @@ def test_the_values_are_those_of_run_with_cache_over_the_same_window(checkpoint,
         assert table.columns(name) == ["L0", "L1"]
 
 
+def test_a_signal_of_ones_own_is_read_without_the_registry(checkpoint, tmp_path):
+    own = Signal(
+        name="residual_norm",
+        units="length",
+        seen="the token and what stands before it in its window",
+        columns=lambda _config: ("value",),
+        hooks=lambda _config: ("blocks.0.hook_resid_post",),
+        reduce=lambda forward: forward.activations["blocks.0.hook_resid_post"].norm(
+            dim=-1, keepdim=True
+        ),
+    )
+    content = ENGLISH[: N_CTX - 1]
+    table = extract(checkpoint, documents(content), tmp_path / "t", signals=[own, "increment"])
+
+    _, cache = checkpoint.model.run_with_cache(torch.from_numpy(encode(content))[None])
+    expected = cache["resid_post", 0][0].norm(dim=-1, keepdim=True)
+    (values,) = values_of(table, "residual_norm")
+    np.testing.assert_allclose(values, expected.detach().numpy(), rtol=1e-5)
+    assert table.signals == ("residual_norm", "increment")
+
+
 def test_each_token_has_the_value_of_the_first_window_that_holds_it(checkpoint, tmp_path):
     table = extract(checkpoint, documents(ENGLISH), tmp_path / "t", stride=10)
     (document,) = table.read_documents()
