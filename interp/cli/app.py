@@ -11,10 +11,13 @@ import interp
 from interp.cli.byte_classes import byte_classes
 from interp.cli.demo import demo
 from interp.cli.extract import extract
+from interp.cli.gallery import gallery
 from interp.cli.import_ import import_checkpoint
 from interp.cli.inspect import inspect
+from interp.cli.merge import merge
 from interp.cli.output import INTERRUPTED, one_line, use_any_encoding
 from interp.cli.report import report
+from interp.cli.study import study
 from interp.cli.train import train
 from interp.cli.word_boundary_auc import word_boundary_auc
 from interp.errors import InterpError, reason
@@ -58,6 +61,7 @@ _add(
     "A page about a text.",
     'interp report --text "Marie Curie, a physicist." --out page.html',
 )
+_add("gallery", gallery, "An index over a folder of pages.", "interp gallery my-pages")
 _add("byte-classes", byte_classes, "Increments by class of byte.", "interp byte-classes book.txt")
 _add(
     "word-boundary-auc",
@@ -71,6 +75,12 @@ _add(
     "Keep the increments of a text as Parquet.",
     "interp extract book.txt --out book-increments",
 )
+_add(
+    "merge",
+    merge,
+    "Join the shards of an extraction.",
+    "interp merge shard-0 shard-1 --out book-increments",
+)
 _add("inspect", inspect, "What a checkpoint is.", "interp inspect checkpoints/en-zh-per-layer")
 _add(
     "import",
@@ -83,6 +93,12 @@ _add(
     train,
     "Train a model from a recipe.",
     "interp train two-cores --out my-model --set optimization.steps=5000",
+)
+_add(
+    "study",
+    study,
+    "Ask the trained models a question.",
+    "interp study all --corpus en=en.parquet --corpus zh=zh.parquet --out my-studies",
 )
 
 

@@ -24,7 +24,7 @@ def word_boundary_auc(
         typer.Option(
             "--lang",
             metavar="LANGUAGE",
-            help="Whose words: zh (jieba).  [default: zh]",
+            help="Whose words, such as zh (Chinese, by jieba).  [default: zh]",
             show_default=False,
         ),
     ] = "zh",
@@ -41,10 +41,10 @@ def word_boundary_auc(
     can tell. What is not defined is shown as —, with the reason. Increments are kept in the
     cache folder, so that a second analysis of the same text need not run the model again.
     """
-    from interp.analyses.word_boundaries import SEGMENTERS
     from interp.cli.output import Output
     from interp.cli.reading import increment_table
     from interp.errors import UsageError
+    from interp.segmentation import SEGMENTERS
 
     output = Output.chosen(as_json=as_json, as_csv=as_csv, quiet=quiet)
     if lang not in SEGMENTERS:

@@ -1,7 +1,6 @@
 """One self-contained HTML page: a head, sections, tables; opens from disk, asks nobody anything."""
 
 import base64
-import hashlib
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral
@@ -12,6 +11,7 @@ import pandas as pd
 from interp import tables
 from interp.reports import theme
 from interp.reports.chart import Chart, rows_of
+from interp.reports.document import document
 from interp.reports.markup import Html, escape, isolated, joined
 
 UNDEFINED = "—"
@@ -52,11 +52,10 @@ def page(
     warnings: Sequence[str] = (),
     sections: Sequence[Section] = (),
     footer: str = "",
+    description: str = "",
+    picture: str = "",
 ) -> str:
     """A whole HTML document that works from disk, without a network.
-
-    Its content security policy allows the scripts below by their hashes and nothing else: no
-    request goes anywhere, and no markup that came in with a text could run.
 
     Args:
         title: The page's name.
@@ -65,6 +64,8 @@ def page(
         warnings: What a reader must know first, such as inputs that were empty.
         sections: The body, in order.
         footer: The last line.
+        description: What the page shows, in a sentence; a gallery has it beside the title.
+        picture: What a gallery shows of the page: SVG, as `interp.reports.pictures` draws it.
 
     Returns:
         The document; encode it as UTF-8.
@@ -75,35 +76,23 @@ def page(
     has_charts = any(
         isinstance(part, Chart) and part.figures for section in sections for part in section.parts
     )
-    scripts = [theme.asset("page.js"), theme.asset("positions.js")]
-    if has_charts:
-        scripts += [theme.asset("plotly-basic.min.js"), theme.asset("charts.js")]
-    body = joined(_section(section) for section in sections)
-    return "\n".join(
+    scripts = ["page.js", "positions.js", *([theme.PLOTLY, "charts.js"] if has_charts else [])]
+    body = joined(
         [
-            "<!DOCTYPE html>",
-            '<html lang="en">',
-            "<head>",
-            '<meta charset="utf-8">',
-            f'<meta http-equiv="Content-Security-Policy" content="{_policy(scripts)}">',
-            '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            '<meta name="color-scheme" content="light dark">',
-            '<meta name="referrer" content="no-referrer">',
-            '<link rel="icon" href="data:,">',
-            f"<title>{escape(title)}</title>",
-            f"<style>{theme.style_sheet()}</style>",
-            "</head>",
-            '<body class="interp">',
-            '<div class="page">',
+            Html('<div class="page">'),
             _head(title, lead, facts, warnings, sections),
-            f"<main>{body}</main>",
-            f"<footer><p>{escape(footer)}</p></footer>" if footer else "",
-            "</div>",
-            *(f"<script>{script}</script>" for script in scripts),
-            "</body>",
-            "</html>",
-            "",
-        ]
+            Html(f"<main>{joined(_section(section) for section in sections)}</main>"),
+            Html(f"<footer><p>{escape(footer)}</p></footer>" if footer else ""),
+            Html("</div>"),
+        ],
+        "\n",
+    )
+    return document(
+        title,
+        body,
+        scripts=[theme.asset(name) for name in scripts],
+        description=description,
+        picture=picture,
     )
 
 
@@ -182,15 +171,6 @@ def _part(part: Html | Chart | str) -> Html:
     if isinstance(part, Chart):
         return part.to_html()
     return part if isinstance(part, Html) else Html(f"<p>{escape(part)}</p>")
-
-
-def _policy(scripts: Sequence[str]) -> str:
-    digests = (hashlib.sha256(script.encode("utf-8")).digest() for script in scripts)
-    allowed = " ".join(f"'sha256-{base64.b64encode(d).decode('ascii')}'" for d in digests)
-    return (
-        f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; "
-        "img-src data: blob:; base-uri 'none'; form-action 'none'"
-    )
 
 
 def _for_reading(frame: pd.DataFrame) -> tuple[dict[str, str], pd.DataFrame]:

@@ -2,7 +2,8 @@
 
 The same plot stands there for three widths and both scales; the style sheet shows the one that
 fits. Horizontal places are percentages, so that every plot stretches to the width it is given,
-and glyphs keep their size.
+and glyphs keep their size. The faint ways from row to row are half of all that is drawn and
+follow from the numbers, so the script draws them, of the lines that come into view.
 """
 
 from collections.abc import Iterator
@@ -15,7 +16,7 @@ from interp.reports import theme
 from interp.reports.character_positions import PositionTrace
 from interp.reports.glyphs import Glyph, glyph
 from interp.reports.markup import Html, escape, isolated, joined, json_block
-from interp.reports.position_layout import SCALES, Layout, Line, lay_out
+from interp.reports.position_layout import MAX_LANES, SCALES, Layout, Line, lay_out
 
 
 @dataclass(frozen=True)
@@ -62,8 +63,8 @@ def position_plot(trace: PositionTrace) -> Html:
             Html(
                 '<p class="keys" hidden>Point at a character, or focus the plot and use the arrow '
                 "keys, for its bytes.</p>"
-                '<noscript><p class="keys">The plot\'s numbers and the choice of classes need '
-                "scripts.</p></noscript>"
+                '<noscript><p class="keys">The lines between rows, the numbers and the choice of '
+                "classes need scripts.</p></noscript>"
                 '<div class="reading" hidden></div><p class="spoken" aria-live="polite"></p>'
                 '<details class="numbers" hidden><summary>The numbers of this plot</summary>'
                 "</details>"
@@ -149,7 +150,8 @@ def _plot(trace: PositionTrace, glyphs: list[Glyph], size: Size, scale: str) -> 
     ticks = Html('<p class="keys">Ticks are characters that find no room in their row.</p>')
     return Html(
         f'<div class="plot {size.name} {scale}" data-per-position="{factors}" '
-        f'data-lane="{size.lane_px}" data-font="{size.font_px}" '
+        f'data-lane="{size.lane_px}" data-max-lanes="{MAX_LANES[scale]}" '
+        f'data-font="{size.font_px}" '
         f'style="--label:{size.label_px}px;font-size:{size.font_px}px">'
         f"{lines}{_scale_bar(trace, layout, scale)}"
         f"{ticks if any(line.is_tick.any() for line in layout.lines) else ''}</div>"
@@ -181,36 +183,22 @@ def _line(
         f'style="contain-intrinsic-size:auto {height}px">'
         f'<svg height="{height}" role="presentation" aria-hidden="true">'
         f'<svg class="links" width="100%" height="{height}" viewBox="0 0 {width} {height}" '
-        f'preserveAspectRatio="none">{_links(classes, line, tops, size)}</svg>'
+        f'preserveAspectRatio="none">{_ticks(classes, line, tops, size)}</svg>'
         f'<line class="zero" y1="{_TOP_PX}" y2="{height - _TOP_PX}"/>'
         f"{labels}{texts}</svg></div>"
     )
 
 
-def _links(classes: np.ndarray, line: Line, tops: list[int], size: Size) -> Html:
-    """Two paths per class: the ways from row to row, and the ticks of crowded characters.
-
-    A way leads from under a glyph to above the same character one row below.
-    """
-    ways: dict[int, list[str]] = {int(index): [] for index in sorted(set(classes))}
-    ticks: dict[int, list[str]] = {index: [] for index in ways}
-    for index, class_index in enumerate(classes.tolist()):
-        above = ""
-        for row, top in enumerate(tops):
-            x = f"{line.x[row, index]:.1f}"
-            y = top + int(line.lanes[row, index]) * size.lane_px
-            if above:
-                ways[class_index].append(f"{above}L{x} {y + 1}")
-            if line.is_tick[row, index]:
-                ticks[class_index].append(f"M{x} {y + 3}v{size.lane_px // 2}")
-            above = (
-                f"M{x} {y + (size.lane_px // 2 + 5 if line.is_tick[row, index] else size.lane_px)}"
-            )
+def _ticks(classes: np.ndarray, line: Line, tops: list[int], size: Size) -> Html:
+    """One path per class: where the characters are that find no room in their row."""
+    ticks: dict[int, list[str]] = {}
+    for row, index in np.argwhere(line.is_tick):
+        y = tops[row] + int(line.lanes[row, index]) * size.lane_px + 3
+        step = f"M{line.x[row, index]:.1f} {y}v{size.lane_px // 2}"
+        ticks.setdefault(int(classes[index]), []).append(step)
     return joined(
-        Html(f'<path class="c{index}{kind}" d="{"".join(steps)}"/>')
-        for paths, kind in ((ways, ""), (ticks, " tick"))
-        for index, steps in paths.items()
-        if steps
+        Html(f'<path class="c{index} tick" d="{"".join(steps)}"/>')
+        for index, steps in sorted(ticks.items())
     )
 
 

@@ -64,6 +64,9 @@ CHARACTER_LABELS = {
 
 BOLD_CLASSES = ("uppercase", ". ! ?", ", ; : -")
 
+PLOTLY = "plotly-basic.min.js"
+"""The script that draws charts, as it lies among this package's files."""
+
 SANS = (
     'system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "Helvetica Neue", Arial, '
     '"PingFang SC", "Hiragino Sans GB", "Microsoft YaHei", "Noto Sans CJK SC", sans-serif'

@@ -1,55 +1,28 @@
 """Who says where words end: one segmenter per file, all of them giving `Gaps`."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from collections.abc import Callable
 
-import numpy as np
-from jaxtyping import Bool, Int
+from interp.errors import InputError
+from interp.segmentation.chinese import ChineseSegmenter
+from interp.segmentation.gaps import Gaps, Segmenter
+
+__all__ = ["SEGMENTERS", "Gaps", "Segmenter", "find_segmenter"]
+
+SEGMENTERS: dict[str, Callable[[], Segmenter]] = {
+    "zh": ChineseSegmenter,
+}
+"""Who says where words end, by language. Nothing is loaded before one is made."""
 
 
-@dataclass(frozen=True)
-class Gaps:
-    """The gaps of one document that a reference can judge, and what it can not.
+def find_segmenter(language: str) -> Segmenter:
+    """The segmenter of a language, made anew.
 
-    Attributes:
-        tokens: Token index of the first byte of the character after each gap (its byte offset
-            plus one, for the separator before the text); ascending.
-        is_boundary: Whether the reference ends a word at that gap.
-        n_characters: Characters of the reference's script, judged or not.
-        left_out: How many of those were left out, by reason; a reason that did not occur has 0.
-        other_script: What else is written there, where that says that the text may be in a
-            language whose words the reference does not know.
+    Raises:
+        InputError: There is none.
     """
-
-    tokens: Int[np.ndarray, " gap"]
-    is_boundary: Bool[np.ndarray, " gap"]
-    n_characters: int
-    left_out: Mapping[str, int]
-    other_script: str | None = None
-
-    def __post_init__(self) -> None:
-        """Check that every gap has one judgement."""
-        if self.tokens.shape != self.is_boundary.shape or self.tokens.ndim != 1:
-            raise ValueError(
-                f"gaps: {self.tokens.shape} tokens for {self.is_boundary.shape} judgements"
-            )
-
-
-@runtime_checkable
-class Segmenter(Protocol):
-    """A reference: who it is, what it was given, and where it ends words."""
-
-    @property
-    def reference(self) -> str:
-        """Name and version, such as ``jieba 0.42.1``."""
-        ...
-
-    @property
-    def details(self) -> str:
-        """Settings and the fingerprint of its dictionary or model, as one phrase."""
-        ...
-
-    def gaps(self, content: bytes) -> Gaps:
-        """The gaps of one whole document."""
-        ...
+    if language not in SEGMENTERS:
+        raise InputError(
+            f"word boundaries: no segmenter for the language {language!r}",
+            f"Known: {', '.join(sorted(SEGMENTERS))}.",
+        )
+    return SEGMENTERS[language]()

@@ -14,7 +14,7 @@ import regex
 
 from interp.cache import cache_folder
 from interp.errors import InterpError
-from interp.segmentation import Gaps
+from interp.segmentation.gaps import Gaps
 from interp.text import code_point_spans, decode
 
 FIRST_IDEOGRAPH, LAST_IDEOGRAPH = 0x4E00, 0x9FD5
@@ -38,8 +38,11 @@ class ChineseSegmenter:
 
     Attributes:
         reference: ``jieba`` and its version.
+        judged: What stands on both sides of a gap.
         dictionary_sha256: SHA-256 of its dictionary file, in hex.
     """
+
+    judged = "two Chinese characters"
 
     def __init__(self) -> None:
         self._jieba = _import_silently()

@@ -102,6 +102,6 @@ def word_boundary_table(
         judged = counted(row["n_documents"], "judged text")
         warn(
             f"{row['group']} in {row['value']:,.0f} of {judged}: {row['reference']} judges them "
-            "as Chinese, and knows no Japanese or Korean words"
+            "all the same, and may not know the language"
         )
     return found

@@ -12,13 +12,19 @@ from interp.corpus.rows import counted
 from interp.extraction.increment_table import IncrementTable
 from interp.model import IncrementsConfig
 from interp.reports import page as pages
+from interp.reports.character_positions import PositionTrace
 from interp.reports.charts import auc_chart, byte_class_chart
+from interp.reports.pictures import position_picture
 from interp.reports.position_plot import position_plot
 from interp.studies.facts import held_out_loss_in_words, model_in_words, training_in_words
 from interp.studies.plots import drawn_documents, harmless, position_traces
+from interp.text import display
 
 MAX_WARNINGS = 30
 """The most warnings that a page lists."""
+
+OPENING = 30
+"""Characters of a text by which a gallery tells a page from others."""
 
 _LEAD_LEARNED = (
     "A transformer with rotary positions that advance by a learned increment instead of 1 says "
@@ -28,6 +34,10 @@ _LEAD_LEARNED = (
 _LEAD_PLAIN = (
     "A transformer with plain rotary positions puts every byte 1 from the one before it. This "
     "page shows on a text what a model with learned increments is compared with."
+)
+_DESCRIPTION = (
+    "How far apart the characters of {text} stand in every layer, which bytes a layer steps over, "
+    "and whether it knows where Chinese words end."
 )
 _HOW_POSITIONS = (
     "A character stands at the running sum of the increments up to and including its last byte; "
@@ -78,8 +88,11 @@ def first_look_page(
     """
     running = byte_classes.query(f"reference == {RUNNING_TEXT!r}")
     vocabulary = byte_classes.query(f"reference == {VOCABULARY!r}")
+    n_rows = len(increments.columns("increment"))
+    drawn = drawn_documents(increments.documents, n_rows=n_rows, max_plots=max_plots)
+    traces = list(position_traces(increments, drawn))
     sections = [
-        _positions_section(increments, max_plots),
+        _positions_section(increments, traces, n_drawn=len(drawn)),
         pages.Section(
             "Word boundaries",
             [
@@ -125,6 +138,8 @@ def first_look_page(
         warnings=[*_shortened(warnings), *_dropped_marks(increments)],
         sections=sections,
         footer=f"Made by interp {interp.__version__}.",
+        description=_DESCRIPTION.format(text=f"{harmless(text)}{_opening(traces)}"),
+        picture=position_picture(traces[0]) if traces else "",
     )
 
 
@@ -137,19 +152,27 @@ def saturation_notes(increments: IncrementTable, signal: str = "increment") -> l
     return [f"{name} {share:.1%}" for name, share in shares.items() if share > 0.01]
 
 
-def _positions_section(increments: IncrementTable, max_plots: int) -> pages.Section:
-    documents = increments.documents
-    n_rows = len(increments.columns("increment"))
-    drawn = drawn_documents(documents, n_rows=n_rows, max_plots=max_plots)
-    n_with_text = sum(n_bytes > 0 for n_bytes in documents["n_bytes"].tolist())
+def _positions_section(
+    increments: IncrementTable, traces: Sequence[PositionTrace], *, n_drawn: int
+) -> pages.Section:
+    n_with_text = sum(n_bytes > 0 for n_bytes in increments.documents["n_bytes"].tolist())
     parts: list[Any] = [_HOW_POSITIONS]
-    if len(drawn) < n_with_text:
+    if n_drawn < n_with_text:
         parts.append(
-            f"{len(drawn)} of {n_with_text:,} texts are drawn, the first ones of every source; "
+            f"{n_drawn} of {n_with_text:,} texts are drawn, the first ones of every source; "
             "the tables below are about all of them."
         )
-    parts += [position_plot(trace) for trace in position_traces(increments, drawn)]
+    parts += [position_plot(trace) for trace in traces]
     return pages.Section("Character positions", parts)
+
+
+def _opening(traces: Sequence[PositionTrace]) -> str:
+    """The first words of the first text drawn, in brackets."""
+    if not traces:
+        return ""
+    characters = traces[0].characters
+    words = display(b"".join(characters[:OPENING]))
+    return f" (“{words}{'…' if len(characters) > OPENING else ''}”)"
 
 
 def _facts(

@@ -16,7 +16,7 @@ MAX_PLOTS = 20
 MAX_CELLS = 40_000
 """The most characters, each counted once per row, in all plots of a page but the first.
 
-A cell is about 250 bytes of the page, so that a page stays under about 10 MB.
+A cell is about 130 bytes of the page, so that a page stays under about 7 MB.
 """
 
 _MOST_BYTES = 1 << 16

@@ -4,7 +4,7 @@ import hashlib
 import json
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
@@ -53,10 +53,12 @@ def increments_of(
     checkpoint: Checkpoint,
     text_input: TextInput,
     *,
+    signals: Sequence[str] = ("increment",),
+    stride: int | None = None,
     warn: Callable[[str], None] = ignore,
     progress: Progress | None = None,
 ) -> Iterator[IncrementTable]:
-    """The increments of a text, for as long as the block runs.
+    """The increments of a text, or other signals of it, for as long as the block runs.
 
     They are kept under ``increments/`` in the cache folder, so that interrupted work goes on
     and a second study of the same text need not run the model again. Where the cache can't be
@@ -65,6 +67,8 @@ def increments_of(
     Args:
         checkpoint: The model.
         text_input: The text.
+        signals: Names from `interp.extraction.signals.SIGNALS`.
+        stride: Tokens from window to window; None for half a window.
         warn: Called with one line for what is odd but can be read; each line once.
         progress: Called as the extraction goes on.
 
@@ -72,11 +76,13 @@ def increments_of(
         InterpError: As in `interp.extraction.extract.extract`.
     """
     warnings = warn if isinstance(warn, Warnings) else Warnings(warn)
-    with _own_folder(_key(checkpoint, text_input)) as folder:
+    with _own_folder(_key(checkpoint, text_input, signals, stride)) as folder:
         yield extract(
             checkpoint,
             lambda: documents_of(text_input, warnings),
             folder,
+            signals=signals,
+            stride=stride,
             progress=stage(EXTRACTING, progress),
         )
 
@@ -112,7 +118,9 @@ def stage(name: str, progress: Progress | None) -> Callable[[int, int | None], N
     return report
 
 
-def _key(checkpoint: Checkpoint, text_input: TextInput) -> str:
+def _key(
+    checkpoint: Checkpoint, text_input: TextInput, signals: Sequence[str], stride: int | None
+) -> str:
     parts = [
         interp.__version__,
         checkpoint.fingerprint,
@@ -121,6 +129,7 @@ def _key(checkpoint: Checkpoint, text_input: TextInput) -> str:
         text_input.fingerprint(),
         # names count too: they stand in the table
         [text_input.files, text_input.corpora, checkpoint.name],
+        [list(signals), stride],
     ]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]
 

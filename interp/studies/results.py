@@ -1,4 +1,4 @@
-"""What this repository keeps of the shipped checkpoint: analyses/first-look and its page."""
+"""What this repository keeps of the shipped checkpoint: analyses/first-look, its page, an index."""
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -7,13 +7,14 @@ from interp import checkpoints, tables
 from interp.corpus.sources import TextInput
 from interp.extraction.extract import extract
 from interp.files import make_folder
+from interp.reports.gallery import write_gallery
 from interp.studies.demo import BYTE_CLASSES, MAX_PLOTS, WORD_BOUNDARIES
 from interp.studies.first_look import first_look
 from interp.studies.reading import EXTRACTING, Progress, Warnings, documents_of, stage
+from interp.studies.registry import FIRST_LOOK, PAGES
 from interp.studies.writing import write_text
 
 COMMAND = "make results"
-STUDY = "first-look"
 
 
 def results(
@@ -22,7 +23,7 @@ def results(
     checkpoint: checkpoints.Checkpoint | None = None,
     progress: Progress | None = None,
 ) -> tuple[Path, ...]:
-    """Write ``analyses/first-look/`` and ``reports/first-look.html`` under ``out``.
+    """Write ``analyses/first-look/``, ``reports/first-look.html`` and the index under ``out``.
 
     The model is run anew each time, whatever the cache has, so that these are its numbers.
 
@@ -56,18 +57,18 @@ def results(
             progress=progress,
         )
         versions = increments.manifest["versions"]
-    tables_folder, pages_folder = Path(out) / "analyses" / STUDY, Path(out) / "reports"
+    tables_folder, pages_folder = Path(out) / "analyses" / FIRST_LOOK, Path(out) / "reports"
     make_folder(tables_folder)
     make_folder(pages_folder)
     contents = {
         tables_folder / BYTE_CLASSES: tables.to_csv(found.byte_classes),
         tables_folder / WORD_BOUNDARIES: tables.to_csv(found.word_boundaries),
         tables_folder / "README.md": _readme(checkpoint, versions),
-        pages_folder / f"{STUDY}.html": found.page,
+        pages_folder / f"{FIRST_LOOK}.html": found.page,
     }
     for path, content in contents.items():
         write_text(path, content)
-    return tuple(contents)
+    return *contents, *write_gallery(pages_folder, order=PAGES)
 
 
 def _readme(checkpoint: checkpoints.Checkpoint, versions: dict[str, str]) -> str:
@@ -77,7 +78,7 @@ def _readme(checkpoint: checkpoints.Checkpoint, versions: dict[str, str]) -> str
 Byte classes and Chinese word boundaries of the increments of `{checkpoint.name}` (weights
 SHA-256 `{checkpoint.fingerprint}`) on the sample text inside the package.
 
-Made by `{COMMAND}`, with {made_with}. The page is `reports/{STUDY}.html`.
+Made by `{COMMAND}`, with {made_with}. The page is `reports/{FIRST_LOOK}.html`.
 
 - `{BYTE_CLASSES}`: mean with a 95 % interval, sd, min and max of the increment per layer and
   class of byte, over running text and over the vocabulary.

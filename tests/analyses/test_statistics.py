@@ -260,3 +260,14 @@ def test_undefined_means_are_null_with_their_reason():
 def test_impossible_estimates_are_refused(arguments):
     with pytest.raises(ValueError, match="estimate"):
         Estimate(**arguments)
+
+
+@pytest.mark.parametrize("n_documents", [12, 60])
+def test_simultaneous_intervals_are_wider_by_the_ratio_of_the_quantiles(n_documents):
+    labels, scores, documents = clustered_gaps(np.random.default_rng(2), n_documents)
+    alone = clustered_auc(labels, scores, documents)
+    together = clustered_auc(labels, scores, documents, n_simultaneous=6)
+    assert together.value == alone.value
+    ratio = stdtrit(n_documents - 1, 1 - 0.025 / 6) / stdtrit(n_documents - 1, 0.975)
+    assert together.high - together.value == pytest.approx(ratio * (alone.high - alone.value))
+    assert together.method == f"{alone.method}, simultaneous for 6"

@@ -3,10 +3,14 @@ import pandas as pd
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from interp.analyses import word_boundaries as module
-from interp.analyses.word_boundaries import lead_byte_ceilings, word_boundary_auc
+from interp.analyses.word_boundaries import (
+    ALL_DOCUMENTS,
+    lead_byte_ceilings,
+    word_boundary_auc,
+    word_boundary_auc_by_group,
+)
 from interp.errors import InputError
-from interp.segmentation import Gaps
+from interp.segmentation import SEGMENTERS, Gaps
 
 SENTENCES = [
     "人工智能是计算机科学的一个分支。",
@@ -28,6 +32,7 @@ class EverySecondGap:
 
     reference = "by hand 1.0"
     details = "no settings"
+    judged = "two digits"
 
     def gaps(self, content: bytes) -> Gaps:
         tokens = np.arange(2, len(content) + 1)
@@ -37,7 +42,7 @@ class EverySecondGap:
 
 @pytest.fixture
 def by_hand(monkeypatch):
-    monkeypatch.setitem(module.SEGMENTERS, "zh", EverySecondGap)
+    monkeypatch.setitem(SEGMENTERS, "zh", EverySecondGap)
 
 
 @pytest.mark.usefixtures("by_hand")
@@ -196,8 +201,9 @@ def test_undefined_scores_leave_the_area_undefined(table_of):
 
 
 def test_an_unknown_language_names_the_known_ones(table_of):
-    with pytest.raises(InputError, match=r"'tlh'.*zh"):
+    with pytest.raises(InputError, match="'tlh'") as caught:
         word_boundary_auc(table_of([b"a"], lambda *_: [1.0, 1.0]), language="tlh")
+    assert "zh" in str(caught.value.hint)
 
 
 @pytest.mark.usefixtures("by_hand")
@@ -210,8 +216,51 @@ def test_progress_is_told_the_bytes_done_and_all_bytes(table_of):
 
 def test_another_segmenter_is_one_line_in_the_registry(monkeypatch, table_of):
     made = []
-    monkeypatch.setitem(module.SEGMENTERS, "zh", lambda: made.append("zh"))
-    monkeypatch.setitem(module.SEGMENTERS, "xx", EverySecondGap)
+    monkeypatch.setitem(SEGMENTERS, "zh", lambda: made.append("zh"))
+    monkeypatch.setitem(SEGMENTERS, "xx", EverySecondGap)
     table = word_boundary_auc(table_of([b"12"], lambda *_: [1.0, 1.0, 2.0]), language="xx")
     assert made == []
     assert only(table, "base_rate")["reference"] == "by hand 1.0"
+
+
+def test_a_segmenter_of_ones_own_needs_no_registry(table_of):
+    table = word_boundary_auc(table_of([b"9124"], lambda _, c: [0, *c]), language=EverySecondGap())
+    assert only(table, "base_rate")["reference"] == "by hand 1.0"
+    empty = word_boundary_auc(table_of([b""], lambda *_: [0]), language=EverySecondGap())
+    assert "no gap between two digits" in only(empty, "base_rate")["note"]
+
+
+@pytest.mark.usefixtures("by_hand")
+def test_a_group_has_the_table_that_its_documents_would_have_alone(table_of):
+    draw = np.random.default_rng(3)
+    texts = [bytes([48 + d % 2, *draw.integers(48, 58, 40)]) for d in range(9)]
+
+    def values(_, content):
+        return np.stack([[0, *content], [0, *content[::-1]]], axis=1)
+
+    columns = ("L0", "L1")
+    groups = word_boundary_auc_by_group(
+        table_of(texts, values, columns), lambda content: f"starts with {content[:1].decode()}"
+    )
+    assert list(groups) == [ALL_DOCUMENTS, "starts with 0", "starts with 1"]
+    alone = {ALL_DOCUMENTS: texts, "starts with 0": texts[::2], "starts with 1": texts[1::2]}
+    for name, members in alone.items():
+        pd.testing.assert_frame_equal(
+            groups[name], word_boundary_auc(table_of(members, values, columns))
+        )
+
+
+@pytest.mark.usefixtures("by_hand")
+def test_intervals_are_simultaneous_over_the_columns_where_that_is_asked_for(table_of):
+    draw = np.random.default_rng(3)
+    texts = [bytes(draw.integers(48, 58, 40).tolist()) for _ in range(9)]
+    table = table_of(texts, lambda _, c: np.stack([[0, *c], [0, *c[::-1]]], axis=1), ("L0", "L1"))
+    alone = only(word_boundary_auc(table), "roc_auc", layer=1)
+    together = only(word_boundary_auc(table, is_simultaneous=True), "roc_auc", layer=1)
+    assert together["low"] < alone["low"] < alone["high"] < together["high"]
+    assert together["method"].endswith("simultaneous for 2")
+
+
+def test_groups_of_no_text_are_all_documents_alone(table_of):
+    groups = word_boundary_auc_by_group(table_of([], lambda _, _c: []), lambda _: "any")
+    assert list(groups) == [ALL_DOCUMENTS]

@@ -23,9 +23,12 @@ def test_the_commands_are_those_of_the_manual():
         "byte-classes",
         "demo",
         "extract",
+        "gallery",
         "import",
         "inspect",
+        "merge",
         "report",
+        "study",
         "train",
         "word-boundary-auc",
     ]

@@ -1,10 +1,4 @@
-"""The page as a reader meets it, in headless Chromium; skipped where there is none.
-
-With INTERP_REQUIRE_BROWSER set nothing is skipped: without Chromium the tests fail.
-"""
-
-import os
-import shutil
+"""The page as a reader meets it, in headless Chromium."""
 
 import numpy as np
 import pytest
@@ -15,12 +9,6 @@ from interp.reports.page import Section, page, table
 from interp.reports.position_plot import position_plot, standalone
 from interp.tables import analysis_table
 from interp.text import BYTE_CLASSES
-
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-pytestmark = pytest.mark.skipif(
-    CHROMIUM is None and not os.environ.get("INTERP_REQUIRE_BROWSER"),
-    reason="no Chromium on the PATH: apt-get install chromium fonts-noto-cjk",
-)
 
 ENGLISH = b"Marie Curie, a Polish-born physicist, won two Nobel Prizes."
 CHINESE = "人工智能是计算机科学的一个分支。".encode()
@@ -35,21 +23,13 @@ MIXED = (
 )
 
 
+PATHS = "(paths) => paths.map((path) => path.getAttribute('d'))"
+
+
 def n_rows_in_time(rows):
     """How many rows there are once the script has filled the table: some time after the click."""
     rows.first.wait_for()
     return rows.count()
-
-
-@pytest.fixture(scope="module")
-def browser():
-    from playwright.sync_api import sync_playwright
-
-    assert CHROMIUM is not None, "INTERP_REQUIRE_BROWSER is set, and no Chromium is on the PATH"
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield chromium
-        chromium.close()
 
 
 @pytest.fixture(scope="module")
@@ -69,26 +49,11 @@ def address(tmp_path_factory):
 
 
 @pytest.fixture
-def opened(browser, address):
-    """The page at desktop width; fails its test on any error, request or dialog."""
-    complaints = []
-    tab = browser.new_page(viewport={"width": 1280, "height": 900})
-    tab.on("console", lambda message: complaints.append(message.text))
-    tab.on("pageerror", lambda error: complaints.append(str(error)))
-    tab.on("dialog", lambda dialog: (complaints.append("dialog"), dialog.dismiss()))
-    tab.on(
-        "request",
-        lambda request: (
-            None
-            if request.url == address or request.url.startswith(("data:", "blob:"))
-            else complaints.append(request.url)
-        ),
-    )
-    tab.goto(address)
-    tab.wait_for_selector("#chart-byte-classes .main-svg")
-    yield tab
-    assert complaints == []
-    tab.close()
+def opened(watched, address):
+    """The page at desktop width."""
+    watched.goto(address)
+    watched.wait_for_selector("#chart-byte-classes .main-svg")
+    return watched
 
 
 def trace_of(title: str, content: bytes, language: str) -> PositionTrace:
@@ -162,6 +127,45 @@ def test_one_scale_for_all_rows_keeps_their_proportions(opened):
     assert np.sort(full_stops) / max(full_stops) == pytest.approx(
         np.sort(expected) / expected.max(), abs=0.004
     )
+
+
+def test_on_a_phone_every_wrapped_line_starts_its_numbers_again(opened):
+    opened.set_viewport_size({"width": 390, "height": 800})
+    positions = trace_of("", ENGLISH, "").character_positions
+    ranges = opened.locator("#english .plot.narrow.mean .line").evaluate_all(
+        "(lines) => lines.map((line) => [+line.dataset.start, +line.dataset.end])"
+    )
+    assert len(ranges) > 2
+    assert [start for start, _ in ranges] == [0, *(end for _, end in ranges[:-1])]
+    before = np.concatenate([np.zeros((3, 1)), positions], axis=1)
+    drawn = glyph_centres(opened, "english", "narrow.mean")
+    expected, centres = [], []
+    for number, (start, end) in enumerate(ranges):
+        offsets = (positions[:, start:end] - before[:, start : start + 1]) / positions[:, -1:]
+        expected += sorted(offsets.ravel())
+        centres += sorted(x for line, _, x, _ in drawn if line == number)
+    factor = max(centres) / max(expected)
+    assert centres == pytest.approx(np.array(expected) * factor, abs=0.003)
+
+
+@pytest.mark.parametrize("scale", ["mean", "same"])
+def test_lines_lead_from_a_glyph_to_the_same_character_one_row_below(opened, scale):
+    labels = {"mean": "each row by its mean", "same": "same for all rows"}
+    opened.locator("#chinese").get_by_label(labels[scale]).check()
+    plot = opened.locator(f"#chinese .plot.wide.{scale}")
+    plot.scroll_into_view_if_needed()
+    plot.locator(".links path:not(.tick)").first.wait_for(state="attached")
+    ways = "".join(plot.locator(".links path:not(.tick)").evaluate_all(PATHS))
+    ends = np.array([step.split() for step in ways.replace("L", "M").split("M")[1:]], dtype=float)
+    assert len(ends) == 2 * 2 * len(trace_of("", CHINESE, "").characters)
+    width = plot.locator(".links").first.evaluate("(links) => links.viewBox.baseVal.width")
+    centres = np.array([x for _, _, x, _ in glyph_centres(opened, "chinese", f"wide.{scale}")])
+    nearest = np.abs(ends[:, :1] / width - centres).min(axis=1)
+    assert nearest.max() < 0.002
+    others = opened.locator(".plot.medium .links path:not(.tick)")
+    assert others.count() == 0  # they are drawn where they are seen, or printed
+    opened.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    assert others.count() > 0
 
 
 def test_glyphs_of_a_row_do_not_overlap(opened):

@@ -9,6 +9,7 @@ from interp.checkpoints import save
 from interp.corpus.sources import TextInput
 from interp.errors import OutputError
 from interp.model import IncrementsConfig, ModelConfig, RopeConfig, Transformer
+from interp.reports.document import plotly_file
 from interp.studies.demo import demo
 from interp.studies.report import report
 from interp.studies.results import results
@@ -72,6 +73,8 @@ def test_results_say_how_they_were_made_and_under_which_licence(tiny, tmp_path):
         "analyses/first-look/word-boundary-auc.csv",
         "analyses/first-look/README.md",
         "reports/first-look.html",
+        "reports/index.html",
+        f"reports/{plotly_file()}",
     }
     about = (tmp_path / "analyses/first-look/README.md").read_text("utf-8")
     assert "make results" in about

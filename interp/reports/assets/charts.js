@@ -1,4 +1,5 @@
 // Draws the charts from their embedded specifications, and again when width or colours change.
+// Where Plotly is a file beside the page they wait for it, and say so if it is missing.
 (() => {
   "use strict";
   const NARROW_PX = 620;
@@ -11,9 +12,9 @@
     modeBarButtons: [["toImage"]],
   };
 
-  for (const figure of document.querySelectorAll("figure.chart")) {
+  const setUp = (figure) => {
     const block = figure.querySelector("script.spec");
-    if (!block) continue;
+    if (!block) return;
     const specification = JSON.parse(block.textContent);
     const canvas = figure.querySelector(".canvas");
     let drawn = "";
@@ -31,5 +32,16 @@
     draw();
     new ResizeObserver(() => requestAnimationFrame(draw)).observe(canvas);
     document.addEventListener("interp-mode", draw);
-  }
+  };
+  const complain = (error) => {
+    for (const canvas of document.querySelectorAll("figure.chart .canvas")) {
+      canvas.removeAttribute("role");
+      canvas.textContent =
+        `The chart needs the file ${error.message} beside this page; the table has its numbers.`;
+    }
+  };
+  Promise.resolve(window.plotlyLoaded).then(
+    () => document.querySelectorAll("figure.chart").forEach(setUp),
+    complain,
+  );
 })();

@@ -60,8 +60,34 @@
         fontPx: Number(plot.dataset.font),
         x: (row, index) =>
           (trace.position(row, index) - trace.position(row, start - 1)) * factors[row],
+        lane: (row, index) => parseInt(lanes[row][index - start], 36),
         top: (row, index) => tops[row] + parseInt(lanes[row][index - start], 36) * lanePx,
       };
+    };
+
+    // A way per class leads from under a glyph to above the same character one row below.
+    const link = (line) => {
+      const links = line.querySelector(".links");
+      if (links.dataset.linked) return;
+      links.dataset.linked = "yes";
+      const place = geometry(line);
+      const width = links.viewBox.baseVal.width;
+      const maxLanes = Number(line.parentElement.dataset.maxLanes);
+      const underTick = Math.floor(place.lanePx / 2) + 5;
+      const ways = new Map();
+      for (let index = place.start; index < place.end; index++) {
+        let way = "";
+        for (let row = 0; row < place.rows; row++) {
+          const x = (place.x(row, index) * width).toFixed(1);
+          const y = place.top(row, index);
+          const isTick = place.lane(row, index) === maxLanes;
+          if (row) way += `L${x} ${y + 1}`;
+          if (row + 1 < place.rows) way += `M${x} ${y + (isTick ? underTick : place.lanePx)}`;
+        }
+        const name = `c${trace.characterClass(index)}`;
+        ways.set(name, (ways.get(name) || "") + way);
+      }
+      for (const [name, d] of ways) draw(links, "path", { class: name, d });
     };
 
     const nearest = (line, clientX, clientY) => {
@@ -229,6 +255,16 @@
       if (plots.clientWidth !== width) clear();
       width = plots.clientWidth;
     }).observe(plots);
+
+    const lines = figure.querySelectorAll(".line");
+    const seen = new IntersectionObserver(
+      (entries) => {
+        for (const { target, isIntersecting } of entries) if (isIntersecting) link(target);
+      },
+      { rootMargin: "100%" },
+    );
+    lines.forEach((line) => seen.observe(line));
+    window.addEventListener("beforeprint", () => lines.forEach(link));
 
     plots.tabIndex = 0;
     // screen readers hand arrow keys to an application, not to a group or an image

@@ -1,0 +1,97 @@
+"""Several series in one chart: their values, their marks, their legend."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from interp.reports import theme
+from interp.reports.chart import Row, has_interval, interval, interval_text, plotly_text, row_name
+
+_HUES = ("lowercase, word-initial", "uppercase", ". ! ?", "digit", ", ; : -", "lead, other")
+"""Byte classes whose colours series have, in order."""
+
+_SYMBOLS = (
+    "circle",
+    "diamond-open",
+    "square-open",
+    "triangle-up",
+    "x",
+    "triangle-down",
+    "cross",
+    "star",
+    "hexagon-open",
+)
+"""Marks of series, in order: they differ where colours are not seen."""
+
+_LEGEND_PX = 22
+
+
+@dataclass(frozen=True)
+class Series:
+    """Values under one name.
+
+    Args:
+        name: What the legend calls it.
+        rows: Rows of an analysis table; those without a value are not drawn.
+        hue: A byte class whose colour it has; its place among the series decides if empty.
+    """
+
+    name: str
+    rows: Sequence[Row]
+    hue: str = ""
+
+    @property
+    def drawn(self) -> list[Row]:
+        """The rows that have a value."""
+        return [row for row in self.rows if row["value"] is not None]
+
+
+def trace_of(
+    series: Series, place: int, xs: Sequence[float], mode: str, *, size: int
+) -> dict[str, Any]:
+    """What Plotly needs to draw the marks and intervals of a series.
+
+    Args:
+        series: The values.
+        place: Its number among the series of the chart, which chooses its mark.
+        xs: Where each value that is drawn stands.
+        mode: The look.
+        size: Of a mark, in pixels.
+    """
+    rows = series.drawn
+    color = theme.class_color(series.hue or _HUES[place % len(_HUES)], mode)
+    return {
+        "x": list(xs),
+        "y": [row["value"] for row in rows],
+        "name": plotly_text(series.name),
+        "legendgroup": str(place),
+        "marker": {
+            "color": color,
+            "size": size,
+            "symbol": _SYMBOLS[place % len(_SYMBOLS)],
+            "line": {"width": 1.5, "color": color},
+        },
+        "error_y": interval(rows, color, width=3) if any(map(has_interval, rows)) else None,
+        "customdata": [interval_text(row) for row in rows],
+        "hovertext": [plotly_text(f"{series.name}, {row_name(row)}") for row in rows],
+        "hovertemplate": "%{hovertext}: %{y:.3f}%{customdata}<extra></extra>",
+    }
+
+
+def legend_px(n_series: int, is_wide: bool) -> int:
+    """The height of the legend of so many series."""
+    return _LEGEND_PX * -(-n_series // (4 if is_wide else 1 if n_series < 5 else 2))
+
+
+def legend_of(mode: str, plot_px: int, above_px: int = 6) -> dict[str, Any]:
+    """A legend above the plot, ``above_px`` over its upper edge."""
+    return {
+        "orientation": "h",
+        "x": 0,
+        "xanchor": "left",
+        "y": 1 + above_px / plot_px,
+        "yanchor": "bottom",
+        "font": {"size": 12, "color": theme.PAPER[mode]["soft"]},
+        "itemclick": False,
+        "itemdoubleclick": False,
+    }

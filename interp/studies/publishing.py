@@ -1,0 +1,217 @@
+"""What is kept of a study: its tables, how they were made, and its page."""
+
+from pathlib import Path
+
+import interp
+from interp import tables
+from interp.checkpoints import Checkpoint
+from interp.checkpoints.save import versions
+from interp.corpus.rows import counted
+from interp.files import make_folder
+from interp.reports import page as pages
+from interp.reports.gallery import write_gallery
+from interp.reports.verdicts import verdict_list
+from interp.studies.facts import training_in_words
+from interp.studies.plots import harmless
+from interp.studies.registry import PAGES
+from interp.studies.study import LANGUAGES, TREEBANK, Finding, Study, StudyInput
+from interp.studies.text_files import TextFile, TextRecord, text_record
+from interp.studies.writing import write_text
+
+NOT_COMPARABLE = (
+    "This is not, or not all of, the text that the tables of the interp repository are about: "
+    "these numbers are not comparable with those, nor with the published ones."
+)
+"""What is said of numbers on another text; docs/text.md says which text it is."""
+
+
+def run_study(study: Study, given: StudyInput, out: str | Path) -> tuple[Path, ...]:
+    """Answer a study and write ``analyses/NAME/`` and ``reports/NAME.html`` under ``out``.
+
+    The index of ``reports/`` is written anew.
+
+    Args:
+        study: The question.
+        given: What it is asked of.
+        out: The top of what is written; files of an earlier run are replaced.
+
+    Returns:
+        The files written.
+
+    Raises:
+        MissingCheckpoint: The study needs one that is not there.
+        MissingText: It needs text in a language of which none was given.
+        InterpError: Something cannot be read or written.
+    """
+    with given:
+        return write_study(study, study.run(given), given, out)
+
+
+def write_study(
+    study: Study, finding: Finding, given: StudyInput, out: str | Path
+) -> tuple[Path, ...]:
+    """Write what ``study`` found on ``given`` under ``out``; see `run_study`."""
+    record = text_record(given.used_texts)
+    if not record.is_recorded:
+        given.warn(f"{study.name}: {NOT_COMPARABLE}")
+    arguments = f" {record.arguments}" if record.files else ""
+    command = (
+        f"interp study {study.name} --checkpoints {_place(given.checkpoints, '$CHECKPOINTS')}"
+        f"{arguments}{_reference_arguments(given)} --out {_place(Path(out), '$OUT')}"
+    )
+    folder, reports = Path(out) / "analyses" / study.name, Path(out) / "reports"
+    contents = {
+        folder / f"{stem}.csv": tables.to_csv(table) for stem, table in finding.tables.items()
+    }
+    contents[folder / "README.md"] = _readme(study, finding, given, record, command)
+    contents[reports / f"{study.name}.html"] = _page(study, finding, given, record, command)
+    for made in (folder, reports):
+        make_folder(made)
+    for path, content in contents.items():
+        write_text(path, content)
+    return *contents, *write_gallery(reports, order=PAGES)
+
+
+def _reference_arguments(given: StudyInput) -> str:
+    """Those of the treebanks that were read, with their folder as ``$TREEBANKS``."""
+    if not given.used_treebanks:
+        return ""
+    names = [Path(spec.removeprefix(TREEBANK)).name for spec in given.references]
+    return "".join(f" --reference {TREEBANK}$TREEBANKS/{harmless(name)}" for name in names)
+
+
+def _place(path: Path, otherwise: str) -> str:
+    """A folder as it was typed, unless that says where on this machine it lies."""
+    return otherwise if path.is_absolute() or ".." in path.parts else harmless(str(path))
+
+
+def _page(
+    study: Study, finding: Finding, given: StudyInput, record: TextRecord, command: str
+) -> str:
+    warnings = [] if record.is_recorded else [NOT_COMPARABLE]
+    warnings += [*_not_held_out(given), *finding.warnings, *given.warnings]
+    sections = [
+        pages.Section("What was found", [verdict_list(finding.verdicts)]),
+        *finding.sections,
+        pages.Section("What this cannot show", list(finding.limits)),
+        pages.Section(
+            "Tables",
+            [
+                pages.table(
+                    table, caption=stem.replace("-", " ").capitalize(), file_name=f"{stem}.csv"
+                )
+                for stem, table in finding.tables.items()
+            ],
+        ),
+    ]
+    return pages.page(
+        study.title,
+        lead=[finding.question],
+        facts=[(name, harmless(value)) for name, value in _facts(given, record, command)],
+        warnings=[harmless(warning) for warning in warnings],
+        sections=sections,
+        footer=f"Made by interp {interp.__version__}.",
+        description=study.sentence,
+        picture=finding.picture,
+    )
+
+
+def _facts(given: StudyInput, record: TextRecord, command: str) -> list[tuple[str, str]]:
+    facts = [("Checkpoints", "; ".join(map(_in_words, given.used_checkpoints.values())))]
+    for language in given.used_texts:
+        files = [file for file in record.files if file.language == language]
+        facts.append((f"{LANGUAGES[language]} text", _text_in_words(given, language, files)))
+    return [*facts, ("Command", command)]
+
+
+def _in_words(checkpoint: Checkpoint) -> str:
+    return (
+        f"{checkpoint.name} (weights {checkpoint.fingerprint[:12]}; "
+        f"training: {training_in_words(checkpoint)})"
+    )
+
+
+def _text_in_words(given: StudyInput, language: str, files: list[TextFile]) -> str:
+    words = ", ".join(file.name for file in files)
+    limit = given.used_texts[language].limit_bytes
+    words += f" (at most {counted(limit, 'byte')} of each corpus)" if limit is not None else ""
+    of_language = [table for key, table in given.used_tables.items() if key[2] == language]
+    if not of_language:
+        return words
+    sizes = of_language[0].documents["n_bytes"].tolist()
+    return f"{words}: {counted(len(sizes), 'text')}, {counted(sum(sizes), 'byte')}"
+
+
+def _not_held_out(given: StudyInput) -> list[str]:
+    """Which checkpoints may have been trained on how many of the texts."""
+    n_doubtful: dict[str, dict[str, int]] = {}
+    for (name, _, language, *_), table in given.used_tables.items():
+        is_held_out = table.documents["held_out"].fillna(False).tolist()
+        n_doubtful.setdefault(name, {})[language] = is_held_out.count(False)
+    names: dict[int, list[str]] = {}
+    for name, by_language in n_doubtful.items():
+        names.setdefault(sum(by_language.values()), []).append(name)
+    return [
+        f"{counted(n, 'text')} not known to be held out from the training of {', '.join(of_n)}"
+        for n, of_n in names.items()
+        if n
+    ]
+
+
+def _readme(
+    study: Study, finding: Finding, given: StudyInput, record: TextRecord, command: str
+) -> str:
+    made_with = ", ".join(f"{name} {number}" for name, number in versions().items())
+    checkpoints = [
+        f"| {_cell(name)} | {_cell(training_in_words(checkpoint))} | `{checkpoint.fingerprint}` |"
+        for name, checkpoint in given.used_checkpoints.items()
+    ]
+    files = [
+        f"| {_cell(file.name)} | {LANGUAGES[file.language]} | {_number(file.n_bytes)} | "
+        f"{_number(file.n_rows)} | `{file.sha256}` |"
+        for file in record.files
+    ]
+    treebanks = [
+        f"| {_cell(name)} | words marked by people | | {len(each.sentences):,} | `{each.sha256}` |"
+        for name, each in given.used_treebanks.items()
+    ]
+    found = [
+        f"- {_cell(verdict.claim)} **{_cell(verdict.verdict)}**" for verdict in finding.verdicts
+    ]
+    return "\n".join(
+        [
+            f"# {study.title}\n",
+            f"{finding.question}\n",
+            "With the folder of the text as `$TEXT`"
+            + (" and that of the treebanks as `$TREEBANKS`:\n" if treebanks else ":\n"),
+            f"    {command}\n",
+            f"Made with {made_with}. The page is `reports/{study.name}.html`.\n",
+            *found,
+            "\n| checkpoint | training | SHA-256 of the weights |\n|---|---|---|",
+            *checkpoints,
+            "\n| text | language | bytes | rows | SHA-256 |\n|---|---|---|---|---|",
+            *files,
+            *treebanks,
+            "",
+            f"{_about_text(record)}\n",
+        ]
+    )
+
+
+def _about_text(record: TextRecord) -> str:
+    if not record.files:
+        return "The texts are in the package, under its MIT licence, and so are these tables."
+    if record.is_recorded:
+        return (
+            "`docs/text.md` says what these files are. Their text is from Wikipedia, under "
+            "CC BY-SA 4.0 (English: 3.0), and so are these tables."
+        )
+    return NOT_COMPARABLE + " `docs/text.md` says which text that is."
+
+
+def _number(number: int | None) -> str:
+    return "" if number is None else f"{number:,}"
+
+
+def _cell(words: str) -> str:
+    return harmless(words).replace("|", "\\|")

@@ -1,0 +1,32 @@
+"""Every study, in the order in which they are to be read."""
+
+from collections.abc import Mapping
+
+from interp.studies import (
+    byte_class_study,
+    en_delimiters,
+    loss_comparison,
+    position_study,
+    training_dynamics,
+    zh_word_boundaries,
+)
+from interp.studies.study import Study
+
+STUDIES: Mapping[str, Study] = {
+    study.name: study
+    for study in (
+        loss_comparison.STUDY,
+        byte_class_study.STUDY,
+        zh_word_boundaries.STUDY,
+        en_delimiters.STUDY,
+        position_study.STUDY,
+        training_dynamics.STUDY,
+    )
+}
+"""Studies by name."""
+
+FIRST_LOOK = "first-look"
+"""The page about the checkpoint that comes with the package."""
+
+PAGES = (FIRST_LOOK, *STUDIES)
+"""The pages of ``reports/``, in the order of its index."""

@@ -1,0 +1,261 @@
+"""A study: a question that checkpoints answer on held-out text, and what it takes and gives."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import pandas as pd
+
+from interp import checkpoints
+from interp.checkpoints import Checkpoint
+from interp.corpus.documents import Document
+from interp.corpus.files import shown
+from interp.corpus.sources import TextInput, ignore
+from interp.errors import CheckpointError, InputError, UsageError
+from interp.extraction.increment_table import IncrementTable
+from interp.reports.page import Section
+from interp.reports.verdicts import Verdict
+from interp.segmentation.treebank import Treebank, read_treebank
+from interp.studies.reading import Progress, Warnings, documents_of, increments_of, stage
+from interp.studies.text_files import require_files
+
+LANGUAGES = {"en": "English", "zh": "Chinese"}
+"""Languages of held-out text that studies ask for, by the prefix of a corpus."""
+
+
+TREEBANK = "ud:"
+"""What stands before the file of a treebank."""
+
+
+class MissingCheckpoint(CheckpointError):
+    """A study needs a checkpoint that is not there."""
+
+
+class MissingText(InputError):
+    """A study needs text in a language of which none was given."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What a study found.
+
+    Attributes:
+        question: What was asked and of what, in one to three sentences.
+        verdicts: Every claim that the study is about, with its answer; "undecided" is one.
+        tables: Analysis tables by the stem of their file.
+        sections: What the page shows after the verdicts.
+        limits: What the study can't show, a sentence each.
+        warnings: What a reader must know first.
+        picture: What a gallery shows of the page: SVG, as `interp.reports.pictures` draws it.
+    """
+
+    question: str
+    verdicts: Sequence[Verdict]
+    tables: Mapping[str, pd.DataFrame]
+    sections: Sequence[Section]
+    limits: Sequence[str]
+    warnings: Sequence[str] = ()
+    picture: str = ""
+
+
+@dataclass(frozen=True)
+class Study:
+    """A question and the function that answers it.
+
+    Attributes:
+        name: On the command line and of its files.
+        title: Of its page.
+        sentence: What its page shows, for a gallery.
+        run: Answers it.
+    """
+
+    name: str
+    title: str
+    sentence: str
+    run: "Callable[[StudyInput], Finding]"
+
+
+@dataclass(frozen=True)
+class StudyInput:
+    """The checkpoints and texts that a study can ask for, and which of them it did.
+
+    It is a context: tables of `extraction` can be read until the block ends.
+
+    Attributes:
+        checkpoints: The folder in which every folder is a checkpoint.
+        corpus: Held-out texts, each as ``LANGUAGE=SPEC`` (see `interp.corpus.sources.TextInput`).
+        limit_bytes: The most bytes of each corpus, in whole documents.
+        device: Where the models go, such as ``cuda``; the CPU by default.
+        references: Treebanks in which people marked the words, each as ``ud:FILE``.
+        warn: Called with one line for what is odd but can be read.
+        progress: Called with what is being done, the bytes done, and those in all.
+        used_checkpoints: Those that were asked for, by name.
+        used_texts: Texts that were asked for, by language.
+        used_tables: Tables that were asked for; the third item of a key is the language.
+        used_treebanks: Those of `references`, by name, once they were asked for.
+    """
+
+    checkpoints: Path
+    corpus: tuple[str, ...]
+    limit_bytes: int | None = None
+    device: str | None = None
+    references: tuple[str, ...] = ()
+    warn: Callable[[str], None] = ignore
+    progress: Progress | None = None
+    used_checkpoints: dict[str, Checkpoint] = field(default_factory=dict, init=False, repr=False)
+    used_texts: dict[str, TextInput] = field(default_factory=dict, init=False, repr=False)
+    used_tables: dict[Any, IncrementTable] = field(default_factory=dict, init=False, repr=False)
+    used_treebanks: dict[str, Treebank] = field(default_factory=dict, init=False, repr=False)
+    _open: ExitStack = field(default_factory=ExitStack, init=False, repr=False)
+    _texts: dict[str, TextInput] = field(default_factory=dict, init=False, repr=False)
+    _warnings: dict[str, Warnings] = field(default_factory=dict, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        specs: dict[str, list[str]] = {}
+        for spec in self.corpus:
+            language, _, place = spec.partition("=")
+            if language not in LANGUAGES or not place:
+                prefixes = " or ".join(f"--corpus {prefix}=SPEC" for prefix in LANGUAGES)
+                raise UsageError(
+                    f"study: --corpus {shown(spec)} does not say which language it is",
+                    f"Write {prefixes}.",
+                )
+            specs.setdefault(language, []).append(place)
+        for language, places in specs.items():
+            text = TextInput(corpora=tuple(places), limit_bytes=self.limit_bytes)
+            self._texts[language] = text
+        for spec in self.references:
+            if not spec.startswith(TREEBANK):
+                raise UsageError(
+                    f"study: --reference {shown(spec)} is no treebank",
+                    f"Write --reference {TREEBANK}FILE.conllu.",
+                )
+
+    def __enter__(self) -> "StudyInput":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._open.__exit__(kind, error, trace)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Every warning about the texts so far."""
+        return tuple(words for each in self._warnings.values() for words in each.messages)
+
+    def has_checkpoint(self, name: str) -> bool:
+        """Whether there is a checkpoint of this name."""
+        return (self.checkpoints / name / "config.json").is_file()
+
+    def checkpoint(self, name: str) -> Checkpoint:
+        """The checkpoint in the folder ``name``; it may have folders of its own, with slashes.
+
+        Raises:
+            MissingCheckpoint: There is none.
+            CheckpointError: It is damaged.
+        """
+        if name not in self.used_checkpoints:
+            if not self.has_checkpoint(name):
+                raise MissingCheckpoint(
+                    f"there is no checkpoint {name} in {shown(str(self.checkpoints))}",
+                    f"Train it with its recipe, or name the folder that has a folder {name}.",
+                )
+            loaded = checkpoints.load(self.checkpoints / name, device=self.device)
+            self.used_checkpoints[name] = loaded
+        return self.used_checkpoints[name]
+
+    def has_text(self, language: str) -> bool:
+        """Whether text in this language was given."""
+        return language in self._texts
+
+    def text(self, language: str) -> TextInput:
+        """The held-out text in a language of `LANGUAGES`.
+
+        Raises:
+            MissingText: None was given.
+        """
+        if not self.has_text(language):
+            raise MissingText(
+                f"there is no {LANGUAGES[language]} text",
+                f"Give held-out text with --corpus {language}=SPEC.",
+            )
+        if language not in self.used_texts:
+            require_files(self._texts[language].corpora)
+            self.used_texts[language] = self._texts[language]
+            self._warnings[language] = Warnings(self.warn)
+        return self.used_texts[language]
+
+    def treebanks(self) -> list[Treebank]:
+        """The treebanks of `references`, in order.
+
+        Raises:
+            InputError: One cannot be read.
+        """
+        if not self.used_treebanks:
+            read = [read_treebank(spec.removeprefix(TREEBANK)) for spec in self.references]
+            self.used_treebanks.update({treebank.name: treebank for treebank in read})
+        return list(self.used_treebanks.values())
+
+    def documents(self, language: str) -> Iterator[Document]:
+        """The documents of a language, in order.
+
+        Raises:
+            InputError: There is no such text, or it cannot be read.
+        """
+        text = self.text(language)
+        return documents_of(text, self._warnings[language])
+
+    def extraction(
+        self,
+        checkpoint: Checkpoint,
+        language: str,
+        signals: Sequence[str] = ("increment",),
+        stride: int | None = None,
+        limit_bytes: int | None = None,
+    ) -> IncrementTable:
+        """Signals of the text in a language: read once, kept in the cache for other studies.
+
+        Args:
+            checkpoint: The model.
+            language: A key of `LANGUAGES`.
+            signals: Names from `interp.extraction.signals.SIGNALS`.
+            stride: Tokens from window to window; None for half a window.
+            limit_bytes: The most bytes of each corpus, where that is less than for the study.
+
+        Raises:
+            InputError: There is no such text, or it cannot be read.
+        """
+        text = self.text(language)
+        if limit_bytes is not None and (text.limit_bytes or limit_bytes) >= limit_bytes:
+            text = replace(text, limit_bytes=limit_bytes)
+        fingerprint = (checkpoint.name, checkpoint.fingerprint)
+        key = (*fingerprint, language, tuple(signals), stride, text.limit_bytes)
+        if key not in self.used_tables:
+            self.used_tables[key] = self._open.enter_context(
+                increments_of(
+                    checkpoint,
+                    text,
+                    signals=signals,
+                    stride=stride,
+                    warn=self._warnings[language],
+                    progress=self._progress_of(f"{checkpoint.name} on {LANGUAGES[language]}"),
+                )
+            )
+        return self.used_tables[key]
+
+    def stage(self, what: str) -> Callable[[int, int | None], None]:
+        """A callback for an analysis, which says how far it is with ``what``."""
+        return stage(what, self.progress)
+
+    def _progress_of(self, what: str) -> Progress | None:
+        progress = self.progress
+        if progress is None:
+            return None
+        return lambda _name, n_done, n_all: progress(what, n_done, n_all)

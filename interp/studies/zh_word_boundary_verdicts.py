@@ -1,0 +1,221 @@
+"""What the essay says of Chinese word boundaries, and the verdicts on it."""
+
+from collections.abc import Mapping, Sequence
+
+import pandas as pd
+
+from interp.analyses.script import SCRIPTS, SIMPLIFIED, TRADITIONAL
+from interp.analyses.word_boundaries import ALL_DOCUMENTS
+from interp.reports.chart import Row, row_name, rows_of
+from interp.reports.verdicts import Verdict
+from interp.studies.published import PUBLISHED
+from interp.tables import LEAD_BYTE_CEILING
+
+PER_LAYER, SHARED = "en-zh-per-layer", "en-zh-shared"
+"""Names of checkpoints."""
+
+ESSAY, REPRODUCTION = "the essay", "its reproduction"
+PUBLISHED_AREAS: Mapping[str, tuple[float, ...]] = {
+    ESSAY: (0.50, 0.54, 0.68, 0.37, 0.63, 0.47),
+    REPRODUCTION: (0.516, 0.528, 0.634, 0.414, 0.722, 0.411),
+}
+"""Of L0 to L5 of the per-layer model, over about 40 000 gaps of held-out Wikipedia."""
+
+PUBLISHED_SHARED = {ESSAY: 0.498, REPRODUCTION: 0.497}
+"""Of the shared model."""
+
+CHANCE = 0.5
+
+ROUNDING = 1e-9
+"""How far sums of areas may be off."""
+
+
+def verdicts(by_script: Mapping[str, pd.DataFrame], shared: pd.DataFrame | None) -> list[Verdict]:
+    """A verdict on every claim about word boundaries.
+
+    Args:
+        by_script: Tables of the per-layer model, by script and for all documents.
+        shared: The table of the shared model; None if it is not there.
+    """
+    found = by_script[ALL_DOCUMENTS]
+    layers = increments(found)
+    return [
+        _of_layer_0(layers, found),
+        _of_middle_layers(layers, found),
+        _of_reversed_layers(layers, found),
+        _of_shared(shared),
+        _of_scripts(by_script, layers),
+    ]
+
+
+def increments(table: pd.DataFrame) -> list[Row]:
+    """The areas of a model's increments, in the order of its columns."""
+    return rows_of(table.query("statistic == 'roc_auc' and signal == 'increment'"))
+
+
+def ceilings(table: pd.DataFrame) -> dict[str, float | None]:
+    """The areas that the lead byte is worth, ``cross-fitted`` and ``in sample``."""
+    rows = rows_of(table.query(f"statistic == 'roc_auc' and signal == {LEAD_BYTE_CEILING!r}"))
+    return {row["group"]: row["value"] for row in rows}
+
+
+def published_rows() -> list[Row]:
+    """The published areas as rows of an analysis table; the shared model has no layer."""
+    rows = []
+    for who in PUBLISHED_AREAS:
+        values = [*enumerate(PUBLISHED_AREAS[who]), (None, PUBLISHED_SHARED[who])]
+        rows += [
+            dict.fromkeys(("head", "low", "high", "note"))
+            | {
+                "checkpoint": who,
+                "signal": "increment",
+                "statistic": "roc_auc",
+                "layer": layer,
+                "reference": PUBLISHED,
+                "scored_at": "lead byte",
+                "value": value,
+            }
+            for layer, value in values
+        ]
+    return rows
+
+
+def _of_layer_0(layers: Sequence[Row], table: pd.DataFrame) -> Verdict:
+    row, ceiling = layers[0], ceilings(table)["in sample"]
+    here = f"{area_in_words(row)}; the lead byte is worth {number_in_words(ceiling)} at most"
+    if row["value"] is None or ceiling is None:
+        verdict = f"Not defined: {row['note']}."
+    elif abs(row["value"] - CHANCE) > ceiling - CHANCE + ROUNDING:
+        verdict = (
+            "No: it is further from chance than any function of the lead byte can be, which "
+            "cannot happen in a layer that knows nothing else."
+        )
+    elif _holds(row, CHANCE):
+        verdict = "Yes: it cannot be told from chance, and could not be far from it."
+    else:
+        verdict = (
+            "Nearly: it differs from chance, by no more than the lead byte alone allows; that "
+            "byte is all that layer 0 reads."
+        )
+    return Verdict(
+        "Layer 0 is at chance by construction: of the next character it knows the lead byte alone.",
+        _published_in_words(0),
+        here,
+        verdict,
+    )
+
+
+def _of_middle_layers(layers: Sequence[Row], table: pd.DataFrame) -> Verdict:
+    claim = "A middle layer finds the boundaries of Chinese words."
+    published = "L2 0.68, L4 0.63 (essay); L4 0.722, L2 0.634 (reproduction)"
+    middle = [row for row in layers[1:-1] if row["value"] is not None]
+    ceiling = ceilings(table)["in sample"]
+    if not middle or ceiling is None:
+        return Verdict(claim, published, "not defined", f"Not defined: {layers[0]['note']}.")
+    best = max(middle, key=lambda row: row["value"])
+    here = "; ".join(map(area_in_words, middle))
+    low = best["low"]
+    if low is None:
+        verdict = f"Undecided: {best['note']}."
+    elif low > ceiling:
+        verdict = (
+            f"Yes: {row_name(best)} is above chance and above the {ceiling:.3f} that the lead byte "
+            f"alone could give{_beside_published(best['value'])}."
+        )
+    elif low > CHANCE:
+        verdict = (
+            f"Not shown: {row_name(best)} is above chance, but not surely above the {ceiling:.3f} "
+            "that the lead byte alone could give."
+        )
+    else:
+        verdict = "No: no middle layer is above chance in this model."
+    return Verdict(claim, published, here, verdict)
+
+
+def _beside_published(area: float) -> str:
+    best = {who: max(areas[1:-1]) for who, areas in PUBLISHED_AREAS.items()}
+    if all(area < value for value in best.values()):
+        return ", though less than in either published run"
+    if all(area > value for value in best.values()):
+        return ", more than in either published run"
+    return ", as much as in the published runs"
+
+
+def _of_reversed_layers(layers: Sequence[Row], table: pd.DataFrame) -> Verdict:
+    below = [row for row in layers if row["high"] is not None and row["high"] < CHANCE]
+    ceiling = ceilings(table)["in sample"] or 1.0
+    clear = ", ".join(row_name(row) for row in below if row["high"] < 1 - ceiling)
+    verdict = f"Yes: {', '.join(map(row_name, below))}" if below else "Not found in this model"
+    if clear:
+        verdict += f"; in {clear} by more than the lead byte alone could do"
+    return Verdict(
+        "Some layers step less, not more, where a word ends.",
+        "L3 0.37, L5 0.47 (essay); L5 0.411, L3 0.414 (reproduction)",
+        "; ".join(map(area_in_words, below)) or "no layer is surely below 0.5",
+        f"{verdict}.",
+    )
+
+
+def _of_shared(shared: pd.DataFrame | None) -> Verdict:
+    claim = "The shared increment, which knows the byte alone, is at chance."
+    published = ", ".join(f"{value} ({who})" for who, value in PUBLISHED_SHARED.items())
+    if shared is None:
+        return Verdict(claim, published, f"there is no checkpoint {SHARED}", "Not measured.")
+    row, ceiling = increments(shared)[0], ceilings(shared)["in sample"]
+    if row["value"] is None or ceiling is None:
+        verdict = f"Not defined: {row['note']}."
+    elif abs(row["value"] - CHANCE) > ceiling - CHANCE + ROUNDING:
+        verdict = "No: it is further from chance than the lead byte alone allows."
+    elif _holds(row, CHANCE):
+        verdict = "Yes: it cannot be told from chance."
+    else:
+        verdict = "Nearly: it differs from chance, by no more than the lead byte alone allows."
+    return Verdict(claim, published, area_in_words(row), verdict)
+
+
+def _of_scripts(by_script: Mapping[str, pd.DataFrame], layers: Sequence[Row]) -> Verdict:
+    claim = "Simplified and traditional text show the same."
+    clear = [name for name in (SIMPLIFIED, TRADITIONAL) if name in by_script]
+    defined = [row for row in layers[1:-1] if row["value"] is not None]
+    if len(clear) < 2 or not defined:
+        there = ", ".join(name for name in SCRIPTS if name in by_script) or "none"
+        return Verdict(claim, "", f"scripts in the text: {there}", "Not measured.")
+    best = row_name(max(defined, key=lambda row: row["value"]))
+    rows = [
+        next(row for row in increments(by_script[name]) if row_name(row) == best) for name in clear
+    ]
+    here = "; ".join(f"{name} {area_in_words(row)}" for name, row in zip(clear, rows, strict=True))
+    if any(row["low"] is None for row in rows):
+        verdict = "Undecided: there is an area without an interval."
+    elif rows[0]["low"] > rows[1]["high"] or rows[1]["low"] > rows[0]["high"]:
+        higher = clear[0] if rows[0]["value"] > rows[1]["value"] else clear[1]
+        verdict = (
+            f"No: {best} goes along with jieba better in {higher} text; how far the model and how "
+            "far jieba is the reason, its agreement with people in each script may tell."
+        )
+    else:
+        verdict = f"No difference to be seen in {best}: the intervals overlap."
+    return Verdict(claim, "", here, verdict)
+
+
+def _holds(row: Row, value: float) -> bool:
+    return row["low"] is None or row["low"] <= value <= row["high"]
+
+
+def area_in_words(row: Row) -> str:
+    """A column with its area and interval."""
+    return f"{row_name(row)} {number_in_words(row['value'])} {interval_in_words(row)}".strip()
+
+
+def interval_in_words(row: Row) -> str:
+    """The interval in brackets; nothing where there is none."""
+    return "" if row["low"] is None else f"[{row['low']:.3f}, {row['high']:.3f}]"
+
+
+def number_in_words(value: float | None) -> str:
+    """Three decimals, or that the value is not defined."""
+    return "not defined" if value is None else f"{value:.3f}"
+
+
+def _published_in_words(layer: int) -> str:
+    return ", ".join(f"{areas[layer]} ({who})" for who, areas in PUBLISHED_AREAS.items())

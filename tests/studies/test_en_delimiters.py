@@ -1,0 +1,51 @@
+import pytest
+
+from interp import tables
+from interp.analyses.delimiters import DELIMITERS, GROUPS
+from interp.reports.chart import rows_of
+from interp.studies.en_delimiters import STUDY, shared_verdict
+from interp.studies.study import StudyInput
+
+
+def areas(value, low, high):
+    common = {"checkpoint": "en-zh-shared", "signal": "increment", "group": DELIMITERS}
+    dealt = {"statistic": "permuted_roc_auc", "value": 0.5, "low": 0.2, "high": 0.8}
+    note = None if value is not None else "not defined: no gaps"
+    ours = {"statistic": "roc_auc", "value": value, "low": low, "high": high, "note": note}
+    return tables.analysis_table([common | ours, common | dealt])
+
+
+@pytest.mark.parametrize(
+    ("found", "answer"),
+    [
+        ((0.98, 0.97, 0.99), "Repeated: at least the published area"),
+        ((0.9, 0.89, 0.91), "Repeated in kind"),
+        ((0.79, 0.78, 0.81), "Not repeated"),
+        ((None, None, None), "Undecided: not defined: no gaps."),
+    ],
+)
+def test_the_answer_compares_with_the_published_area_and_with_chance(found, answer):
+    verdict = shared_verdict(areas(*found))
+    assert verdict.published == "AUC 0.97"
+    assert verdict.verdict.startswith(answer)
+
+
+@pytest.mark.usefixtures("cache")
+def test_the_shared_increment_stands_beside_every_layer(study_checkpoints, study_corpus):
+    with StudyInput(study_checkpoints, study_corpus[:1]) as given:
+        found = STUDY.run(given)
+    table = found.tables["delimiter-auc"]
+    rows = rows_of(table.query("statistic == 'roc_auc'"))
+    assert {(row["checkpoint"], row["layer"]) for row in rows} == {
+        ("en-zh-shared", None),
+        ("en-zh-per-layer", 0),
+        ("en-zh-per-layer", 1),
+    }
+    assert {row["group"] for row in rows} == set(GROUPS)
+    dealt = rows_of(table.query("statistic == 'permuted_roc_auc'"))
+    assert {(row["checkpoint"], row["layer"]) for row in dealt} == {
+        ("en-zh-shared", None),
+        ("en-zh-per-layer", 0),
+    }
+    assert len(found.verdicts) == 2
+    assert found.picture.startswith("<svg")

@@ -1,0 +1,156 @@
+import hashlib
+import re
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from interp import tables
+from interp.corpus.sources import TextInput
+from interp.reports.page import Section
+from interp.reports.verdicts import Verdict
+from interp.studies import text_files
+from interp.studies.publishing import NOT_COMPARABLE, run_study
+from interp.studies.study import Finding, Study, StudyInput
+from interp.studies.text_files import text_record
+
+ROOT = Path(__file__).parent.parent.parent
+
+pytestmark = pytest.mark.usefixtures("cache")
+
+
+def find(given: StudyInput) -> Finding:
+    increments = given.extraction(given.checkpoint("en-zh-shared"), "en")
+    n_bytes = int(increments.documents["n_bytes"].sum())
+    row = {"checkpoint": "en-zh-shared", "statistic": "size", "value": n_bytes, "group": "a <b>"}
+    return Finding(
+        question="Is it <so>?",
+        verdicts=[Verdict("It is | so.", "0.97", "0.5", "Undecided: too few.")],
+        tables={"sizes": tables.analysis_table([row])},
+        sections=[Section("How", ["In words."])],
+        limits=["It cannot show that."],
+    )
+
+
+STUDY = Study("so", "So or not", "Whether it is so.", find)
+
+
+def test_a_study_leaves_its_tables_how_they_were_made_and_its_page(
+    study_checkpoints, study_corpus, tmp_path
+):
+    heard = []
+    given = StudyInput(study_checkpoints, study_corpus, warn=heard.append)
+    written = run_study(STUDY, given, tmp_path)
+    assert [path.relative_to(tmp_path).as_posix() for path in written] == [
+        "analyses/so/sizes.csv",
+        "analyses/so/README.md",
+        "reports/so.html",
+        "reports/index.html",
+    ]
+    about, page, index = (path.read_text("utf-8") for path in written[1:])
+    assert 'href="so.html"' in index
+    assert STUDY.sentence in index
+    weights = hashlib.sha256(
+        (study_checkpoints / "en-zh-shared" / "model.safetensors").read_bytes()
+    ).hexdigest()
+    english = Path(study_corpus[0].removeprefix("en="))
+    n_rows = len(pd.read_parquet(english))
+    digest = hashlib.sha256(english.read_bytes()).hexdigest()
+    assert f"| en-zh-shared | not known | `{weights}` |" in about
+    size = f"{english.stat().st_size:,}"
+    assert f"| heldout.parquet | English | {size} | {n_rows} | `{digest}` |" in about
+    assert "Chinese" not in about  # it was given, but not asked for
+    assert "- It is \\| so. **Undecided: too few.**" in about
+    assert "torch" in about
+    for words in (
+        "Is it &lt;so&gt;?",
+        "It is | so.",
+        "Undecided: too few.",
+        "It cannot show that.",
+    ):
+        assert words in page
+    assert f"{n_rows} texts not known to be held out from the training of en-zh-shared" in page
+    assert heard == [f"so: {NOT_COMPARABLE}"]
+    assert NOT_COMPARABLE in page
+    assert NOT_COMPARABLE in about
+
+
+def test_the_command_says_nothing_of_where_the_text_and_the_models_lie(
+    study_checkpoints, study_corpus, tmp_path
+):
+    given = StudyInput(study_checkpoints, study_corpus, limit_bytes=3000)
+    about = run_study(STUDY, given, tmp_path)[1].read_text("utf-8")
+    assert (
+        "    interp study so --checkpoints $CHECKPOINTS --corpus en=$TEXT/heldout.parquet "
+        "--limit 3000 --out $OUT\n"
+    ) in about
+    assert str(tmp_path.parent) not in about
+
+
+def test_relative_folders_stand_in_the_command(
+    study_checkpoints, study_corpus, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    Path("models").symlink_to(study_checkpoints)
+    about = run_study(STUDY, StudyInput(Path("models"), study_corpus), "made")[1].read_text("utf-8")
+    assert "--checkpoints models --corpus en=$TEXT/heldout.parquet --out made\n" in about
+
+
+def test_a_treebank_is_recorded_where_it_was_read(study_checkpoints, study_corpus, tmp_path):
+    blank = "\t_" * 7
+    lines = ["# text = 你好", f"1\t你{blank}\tSpaceAfter=No", f"2\t好{blank}\t_", "", ""]
+    (tmp_path / "people.conllu").write_text("\n".join(lines), "utf-8")
+
+    def with_people(given: StudyInput) -> Finding:
+        assert len(given.treebanks()) == 1
+        return find(given)
+
+    given = StudyInput(
+        study_checkpoints, study_corpus, references=(f"ud:{tmp_path / 'people.conllu'}",)
+    )
+    study = Study("so", "So or not", "Whether it is so.", with_people)
+    about = run_study(study, given, tmp_path)[1].read_text("utf-8")
+    assert "--reference ud:$TREEBANKS/people.conllu --out" in about
+    assert "| people | words marked by people | | 1 |" in about
+    assert str(tmp_path) not in about
+
+
+def test_texts_of_two_folders_are_named_from_the_one_above_them(study_corpus):
+    specs = dict(spec.split("=") for spec in study_corpus)
+    texts = {language: TextInput(corpora=(spec,)) for language, spec in specs.items()}
+    record = text_record(texts)
+    assert record.arguments == (
+        "--corpus en=$TEXT/en/heldout.parquet --corpus zh=$TEXT/zh/heldout.parquet"
+    )
+    assert [file.name for file in record.files] == ["en/heldout.parquet", "zh/heldout.parquet"]
+    assert not record.is_recorded
+
+
+def test_a_glob_is_recorded_file_by_file(tmp_path):
+    for name in ("b.txt", "a.txt"):
+        (tmp_path / name).write_text(name, "utf-8")
+    record = text_record({"en": TextInput(corpora=(f"{tmp_path}/*.txt",))})
+    assert record.arguments == "--corpus en=$TEXT/*.txt"
+    assert [(file.name, file.n_bytes, file.n_rows) for file in record.files] == [
+        ("a.txt", 5, 1),
+        ("b.txt", 5, 1),
+    ]
+
+
+@pytest.mark.parametrize(("limit", "is_recorded"), [(None, True), (10**9, False)])
+def test_numbers_compare_on_the_whole_recorded_text_alone(
+    study_corpus, monkeypatch, limit, is_recorded
+):
+    path = study_corpus[0].removeprefix("en=")
+    digest = hashlib.sha256(Path(path).read_bytes()).hexdigest()
+    monkeypatch.setattr(text_files, "RECORDED", {digest: "en", "0" * 64: "zh"})
+    one = TextInput(corpora=(path,), limit_bytes=limit)
+    assert text_record({"en": one}).is_recorded == is_recorded
+    assert not text_record({"zh": one}).is_recorded
+    twice = TextInput(corpora=(path, path))
+    assert not text_record({"en": twice}).is_recorded
+
+
+def test_the_guide_names_the_recorded_files():
+    guide = (ROOT / "docs" / "text.md").read_text("utf-8")
+    assert set(re.findall(r"\b[0-9a-f]{64}\b", guide)) == set(text_files.RECORDED)
