@@ -1,7 +1,10 @@
 # make demo      set up .venv and show the main job on the embedded model and text
 # make test      set up .venv and run the tests
 # make lint      ruff and pyright
-# make results   write analyses/first-look/ and reports/first-look.html
+# make docs      write docs/commands.md
+# make wheel     build dist/interp-*.whl and try it in an environment of its own
+# make bench     speed and memory against others, a line per figure (half an hour)
+# make results   write analyses/first-look/, reports/first-look.html and reports/index.html
 # make clean     remove .venv and whatever else can be made again
 #
 # PYTHON=python3.12   another Python than python3, for .venv
@@ -35,7 +38,7 @@ SHAPED := interp.analyses,interp.extraction.batches,interp.extraction.signals,in
 	interp.model.attention,interp.model.norm,interp.model.position_encodings,$\
 	interp.model.rotation,interp.model.transformer,interp.segmentation,interp.text
 
-.PHONY: demo test lint results clean
+.PHONY: demo test lint docs wheel bench results clean
 
 demo: $(RUNTIME)
 	$(BIN)/interp demo
@@ -49,6 +52,18 @@ lint: $(DEVELOPMENT)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright
+
+docs: $(RUNTIME)
+	$(BIN)/python docs/make_commands.py
+
+wheel: $(DEVELOPMENT)
+	rm -rf dist
+	$(BIN)/python -m hatchling build --target wheel
+	INTERP_WHEEL=$$(realpath dist/*.whl) TORCH_INDEX=$(TORCH_INDEX) \
+		$(BIN)/python -m pytest tests/test_wheel.py
+
+bench: $(RUNTIME)
+	$(BIN)/python -m benchmarks
 
 results: $(RUNTIME)
 	$(BIN)/python -m interp.cli.results --out .
