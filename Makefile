@@ -36,7 +36,8 @@ REPAIR := find $(VENV) -maxdepth 4 -name '*.dist-info' ! -exec test -e {}/INSTAL
 # These have their shapes checked, in a run of their own: what is checked cannot be compiled.
 SHAPED := interp.analyses,interp.extraction.batches,interp.extraction.signals,interp.model.loss,$\
 	interp.model.attention,interp.model.norm,interp.model.position_encodings,$\
-	interp.model.rotation,interp.model.transformer,interp.segmentation,interp.text
+	interp.model.rotation,interp.model.transformer,interp.segmentation.chinese,$\
+	interp.segmentation.gaps,interp.text
 
 .PHONY: demo test lint docs wheel bench results clean
 
