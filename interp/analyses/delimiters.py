@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Bool, Float, Int, Int8
+from jaxtyping import Bool, Float, Int, Int8, Integer, UInt8
 
 from interp import text
 from interp.analyses.statistics import clustered_auc
@@ -75,7 +75,7 @@ def delimiter_auc(
 
 def permuted_auc(
     values: Float[np.ndarray, " byte"],
-    content: Int[np.ndarray, " pos"],
+    content: Integer[np.ndarray, " pos"],
     is_member: Bool[np.ndarray, " pos"],
     *,
     n_permutations: int = N_PERMUTATIONS,
@@ -135,7 +135,7 @@ def _collect(
     progress: Callable[[int, int], None] | None,
 ) -> tuple[
     Int[np.ndarray, " pos"],
-    Int[np.ndarray, " pos"],
+    UInt8[np.ndarray, " pos"],
     Int8[np.ndarray, " pos"],
     Float[np.ndarray, "pos column"],
 ]:

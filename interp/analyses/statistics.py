@@ -189,9 +189,9 @@ def clustered_mean(
 
 
 def paired_difference(
-    first: Float[np.ndarray, " document"],
-    second: Float[np.ndarray, " document"],
-    counts: Int[np.ndarray, " document"],
+    first: Float[np.ndarray, " _"],
+    second: Float[np.ndarray, " _"],
+    counts: Int[np.ndarray, " _"],
 ) -> Estimate:
     """Mean of the first minus mean of the second over the same observations, by document.
 
@@ -205,6 +205,9 @@ def paired_difference(
 
     Returns:
         Below 0 where the first is the smaller one.
+
+    Raises:
+        ValueError: They are not about the same number of documents.
     """
     if not len(first) == len(second) == len(counts):
         lengths = f"{len(first)}, {len(second)} and {len(counts)}"
