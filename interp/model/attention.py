@@ -11,9 +11,10 @@ from transformer_lens.hook_points import HookPoint
 from interp.model.config import ModelConfig
 from interp.model.position_encodings import PositionEncoding, Rope
 
-_QUERY_BLOCK = 64
-"""Queries at a time on a CPU: their scores stay in the cache, and the half above the diagonal
-is not computed. A training step is 1.4 times as fast as with PyTorch's fused kernel there."""
+_QUERY_BLOCK, _QUERY_BLOCK_IN_TRAINING = 64, 128
+"""Queries at a time on a CPU: their scores stay in the cache, and most of the half above the
+diagonal is not computed. Eager reading is quickest with 64; a compiled training step, which fuses
+what is done to the scores, with 128 (8 % quicker than with 64)."""
 
 
 class Attention(nn.Module):
@@ -142,10 +143,11 @@ def causal_attention(
         return functional.scaled_dot_product_attention(q, k, v, attn_mask=mask)
     batch, n_heads, n_pos, d_head = q.shape
     q, k, v = (x.contiguous().flatten(0, 1) for x in (q, k, v))
+    block = _QUERY_BLOCK_IN_TRAINING if q.requires_grad else _QUERY_BLOCK
     gathered = []
     with torch.autocast("cpu", enabled=False):  # the softmax of bfloat16 scores stays bfloat16
-        for start in range(0, n_pos, _QUERY_BLOCK):
-            end = min(start + _QUERY_BLOCK, n_pos)
+        for start in range(0, n_pos, block):
+            end = min(start + block, n_pos)
             added = torch.full((1, end - start, end), -torch.inf, dtype=q.dtype).triu(start + 1)
             if bias is not None:
                 added = (added + bias[:, start:end, :end]).to(q.dtype).repeat(batch, 1, 1)
