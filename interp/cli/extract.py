@@ -109,12 +109,14 @@ def extract(
 def say_what_is_kept(output: "Output", table: "IncrementTable", out: str) -> None:
     """Print the share of saturated entries per column, and say where the table is."""
     from interp.cli.rendering import saturation_table
+    from interp.corpus.rows import counted
 
     found = _saturated_shares(table)
     output.result(found, lambda: saturation_table(found))
     n_documents, n_bytes = len(table.documents), table.manifest["n_bytes"]
     of_what = f"shard {table.shard}: " if table.shard.count > 1 else ""
-    output.remark(f"increments: {out} ({of_what}{n_documents:,} texts, {n_bytes:,} bytes)")
+    sizes = f"{counted(n_documents, 'text')}, {counted(n_bytes, 'byte')}"
+    output.remark(f"{', '.join(table.signals)}: {out} ({of_what}{sizes})")
 
 
 def _saturated_shares(table: "IncrementTable") -> "pd.DataFrame":

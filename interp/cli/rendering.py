@@ -102,8 +102,10 @@ def auc_tables(frame: pd.DataFrame, *, saturated: Sequence[str] = ()) -> list[Re
 
 
 def saturation_table(frame: pd.DataFrame) -> list[Rendered]:
-    """The share of saturated entries per signal and column."""
-    rows = _rows(frame)
+    """The share of saturated entries per column, of the signals that have a bound."""
+    rows = [row for row in _rows(frame) if row.value is not None]
+    if not rows:
+        return []
     table = _table("signal", "layer", "tokens", "saturated")
     for row in rows:
         table.add_row(row.signal, _column_name(row), _whole(row.n), _percent(row.value))

@@ -97,7 +97,8 @@ def increment_columns(config: ModelConfig) -> tuple[str, ...]:
     if not isinstance(config.position, RopeConfig):
         raise InputError(
             f"extraction: position encoding {config.position.encoding!r} has no increments",
-            "only models with rotary positions have them",
+            "Only models with rotary positions have them; --signal surprisal is one of those that "
+            "every model has.",
         )
     per_head = config.n_increment_columns > 1
     heads = [f"H{head}" for head in range(config.n_heads)] if per_head else [""]
@@ -116,9 +117,9 @@ def _increment_signal(
         return tuple(f"blocks.{layer}.attn.hook_{name}" for layer in deeper)
 
     def token_columns(model: Transformer) -> TokenColumns:
+        names = increment_columns(model.config)  # or the one line that there are none
         values = model.token_increments()[name].detach().float().cpu().numpy()
-        names = increment_columns(model.config)[: values.shape[1]]
-        return dict(zip(names, values.T, strict=True))
+        return dict(zip(names, values.T, strict=False))
 
     return Signal(
         name=name,

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from interp.corpus.documents import Document
+from interp.corpus.rows import counted
 from interp.errors import InputError
 from interp.extraction.batches import forget_pages
 from interp.extraction.increment_table import DOCUMENT_SCHEMA, ROW_GROUP
@@ -44,8 +45,8 @@ def survey(
     """Read all documents once, writing documents.parquet, for those in ``shard``, to ``file``.
 
     Raises:
-        InputError: There is no text at all, no document in the shard, or one that is too long
-            for 32-bit offsets.
+        InputError: There is no text at all, fewer documents than shards, or one that is too
+            long for 32-bit offsets.
     """
     corpus_hash = _CorpusHash(shard)
     rows: list[dict[str, Any]] = []
@@ -80,13 +81,13 @@ def survey(
     if n_bytes_in_all == 0:
         what = "there is no document" if doc < 0 else "the input is empty"
         raise InputError(f"extraction: {what}", "give a text of one byte or more")
-    corpus = corpus_hash.corpus()
-    if corpus.n_documents == 0:
+    if doc + 1 < shard.count:
         raise InputError(
-            f"extraction: shard {shard} has no document: the text has {doc + 1} in all",
-            f"use at most {doc + 1} shards; one text file is one document",
+            f"extraction: {shard.count} shards of a text of {counted(doc + 1, 'document')}: some "
+            "would have none",
+            f"use {counted(doc + 1, 'shard')} or fewer; one text file is one document",
         )
-    return corpus
+    return corpus_hash.corpus()
 
 
 def unchanged(

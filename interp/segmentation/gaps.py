@@ -16,7 +16,8 @@ class Gaps:
         tokens: Token index of the first byte of the character after each gap (its byte offset
             plus one, for the separator before the text); ascending.
         is_boundary: Whether the reference ends a word at that gap.
-        n_characters: Characters of the reference's script, judged or not.
+        n_characters: Characters of the reference's script, judged or not. The character after
+            a gap is one of them, so that there are never more gaps.
         left_out: How many of those were left out, by reason; a reason that did not occur has 0.
         other_script: What else is written there, where that says that the text may be in a
             language whose words the reference does not know.
@@ -29,10 +30,15 @@ class Gaps:
     other_script: str | None = None
 
     def __post_init__(self) -> None:
-        """Check that every gap has one judgement."""
+        """Check that every gap has one judgement, and a character after it."""
         if self.tokens.shape != self.is_boundary.shape or self.tokens.ndim != 1:
             raise ValueError(
                 f"gaps: {self.tokens.shape} tokens for {self.is_boundary.shape} judgements"
+            )
+        if len(self.tokens) > self.n_characters:
+            raise ValueError(
+                f"gaps: {len(self.tokens)} gaps, but only {self.n_characters} characters that "
+                "could stand after one"
             )
 
 

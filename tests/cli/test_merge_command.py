@@ -27,7 +27,7 @@ def test_merged_shards_say_and_hold_what_one_run_does(interp, tiny, text):
     one_run = interp("extract", "--ckpt", tiny, "--out", "whole", "--csv", text)
     assert merged.status == 0
     assert merged.out == one_run.out
-    assert merged.err == "increments: merged (3 texts, 34 bytes)\n"
+    assert merged.err == "increment: merged (3 texts, 34 bytes)\n"
     table = IncrementTable.open("merged")
     assert [d.content.decode() for d in table.read_documents()] == [
         "Some words,", "and more", "人工智能。"
@@ -48,10 +48,10 @@ def test_a_shard_that_cannot_be_is_one_line_and_status_2(interp, tiny, text, sha
     assert line.startswith("interp: extraction: shard must be I/N")
 
 
-def test_a_shard_without_a_document_is_one_line(interp, tiny, text, tmp_path):
+def test_more_shards_than_documents_are_one_line(interp, tiny, text, tmp_path):
     done = interp("extract", "--ckpt", tiny, "--out", "kept", "--shard", "3/4", text)
     assert done.status == 1
-    assert "shard 3/4 has no document: the text has 3 in all" in done.err
+    assert "4 shards of a text of 3 documents: some would have none" in done.err
     assert not (tmp_path / "kept").exists()
 
 

@@ -97,9 +97,10 @@ def test_numbers_of_no_shard_are_refused_too(numbers):
         Shard(*numbers)
 
 
-def test_a_shard_without_a_document_is_one_line_and_writes_nothing(checkpoint, tmp_path):
-    with pytest.raises(InputError, match="shard 3/4 has no document: the text has 3") as caught:
-        extract(checkpoint, documents(b"a", b"b", b"c"), tmp_path / "t", shard=Shard(3, 4))
+@pytest.mark.parametrize("index", [0, 3])
+def test_more_shards_than_documents_are_one_line_and_write_nothing(checkpoint, tmp_path, index):
+    with pytest.raises(InputError, match="4 shards of a text of 3 documents") as caught:
+        extract(checkpoint, documents(b"a", b"b", b"c"), tmp_path / "t", shard=Shard(index, 4))
     assert "\n" not in str(caught.value)
     assert not (tmp_path / "t").exists()
 
