@@ -126,7 +126,7 @@ class IncrementTable:
     def documents(self) -> pd.DataFrame:
         """One row per document: doc, source, id, n_bytes, dropped_bytes, held_out (nullable)."""
         path = self.folder / DOCUMENTS
-        with _damage_named(path), pq.ParquetFile(path) as file:
+        with _opened(path) as file:
             _require_columns(file, {field.name: field.type for field in DOCUMENT_SCHEMA})
             read = file.read(DOCUMENT_SCHEMA.names)
             if any(read.column(name).null_count for name in DOCUMENT_SCHEMA.names[:-1]):
@@ -158,7 +158,7 @@ class IncrementTable:
         path = vocabulary_path(self.folder, signal)
         if not path.is_file():
             return None
-        with _damage_named(path), pq.ParquetFile(path) as file:
+        with _opened(path) as file:
             decided = [name for name in columns if name in file.schema_arrow.names]
             kinds = {"token": pa.int32(), "n_in_training": pa.int64()}
             kinds |= dict.fromkeys(decided, pa.float32())
@@ -183,7 +183,7 @@ class IncrementTable:
         names = self.columns(signal) if columns is None else columns
         kinds = dict.fromkeys(KEYS, pa.int32()) | dict.fromkeys(names, pa.float32())
         for path in self.parts(signal):
-            with _damage_named(path), pq.ParquetFile(path) as part:
+            with _opened(path) as part:
                 _require_columns(part, kinds)
                 for batch in part.iter_batches(batch_size=ROW_GROUP, columns=list(kinds)):
                     if any(batch.column(name).null_count for name in KEYS):
@@ -261,7 +261,9 @@ class _Stretch:
 def is_whole(path: Path) -> bool:
     """Whether a Parquet file is there with its end, which is written last."""
     try:
-        pq.read_metadata(path)
+        # a file, since a path's name could be taken for an address
+        with path.open("rb") as file:
+            pq.read_metadata(file)
     except (OSError, pa.ArrowException):
         return False
     return True
@@ -296,10 +298,11 @@ def vocabulary_path(folder: Path, signal: str) -> Path:
 
 
 @contextmanager
-def _damage_named(path: Path) -> Iterator[None]:
-    """Turns what a damaged Parquet file raises into one line that names the file."""
+def _opened(path: Path) -> Iterator[pq.ParquetFile]:
+    """A Parquet file; what a damaged one raises becomes one line that names it."""
     try:
-        yield
+        with path.open("rb") as file, pq.ParquetFile(file) as parquet:
+            yield parquet
     except OSError as error:
         why = reason(error) if error.errno else str(error).splitlines()[0]
         raise InputError(f"{path}: cannot be read: {why}", "extract again") from None

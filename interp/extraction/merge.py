@@ -20,7 +20,6 @@ from interp.extraction.increment_table import (
     DOCUMENTS,
     ROW_GROUP,
     IncrementTable,
-    is_whole,
     vocabulary_path,
 )
 from interp.extraction.shard_reader import ShardReader, documents_of
@@ -77,10 +76,7 @@ def merge(
         write_manifest(folder, manifest)
     _write_documents(folder / DOCUMENTS, tables)
     for signal in tables[0].signals:
-        source, path = (vocabulary_path(each, signal) for each in (tables[0].folder, folder))
-        if source.is_file() and not is_whole(path):
-            with source.open("rb") as vocabulary, written(path) as file:
-                shutil.copyfileobj(vocabulary, file)
+        _copy_vocabulary(folder, signal, tables)
     read_part = ShardReader(tables).read
     n_parts = write_parts(folder, manifest, documents_of(tables), read_part, progress)
     return finish(folder, manifest, n_parts)
@@ -140,12 +136,16 @@ def _check_settings(table: IncrementTable) -> None:
         and isinstance(manifest.get("versions"), dict)
         and manifest["signals"]
         and all(isinstance(signal.get("describes_next"), bool) for signal in signals)
-        and all(isinstance(signal.get("bound"), float | int | None) for signal in signals)
+        and all(_is_bound(signal.get("bound")) for signal in signals)
     ):
         raise InputError(
             f"merge: the manifest of {table.folder} lacks what a merge needs",
             "extract again to a new folder",
         )
+
+
+def _is_bound(value: Any) -> bool:
+    return value is None or (isinstance(value, float | int) and 0 < value < 1e30)
 
 
 def _refuse_other_extraction(first: IncrementTable, table: IncrementTable) -> None:
@@ -204,9 +204,30 @@ def _joined(names: list[Any]) -> str:
     return ", ".join(dict.fromkeys(map(str, names)))
 
 
-def _write_documents(path: Path, tables: list[IncrementTable]) -> None:
-    if is_whole(path):
+def _copy_vocabulary(folder: Path, signal: str, tables: list[IncrementTable]) -> None:
+    """Keep what the token alone decides, once it is sure that all shards say the same.
+
+    Raises:
+        InputError: They do not, or a shard lacks it.
+    """
+    if not tables[0].manifest["signals"][signal].get("token_determined"):
         return
+    first = tables[0].vocabulary(signal)
+    for table in tables:
+        vocabulary = table.vocabulary(signal)
+        if vocabulary is None or first is None or not vocabulary.equals(first):
+            what = "is missing" if vocabulary is None else f"is not that of {tables[0].folder}"
+            raise InputError(
+                f"merge: {vocabulary_path(table.folder, signal)} {what}",
+                "extract that shard again",
+            )
+    source = vocabulary_path(tables[0].folder, signal)
+    with source.open("rb") as vocabulary, written(vocabulary_path(folder, signal)) as file:
+        shutil.copyfileobj(vocabulary, file)
+
+
+def _write_documents(path: Path, tables: list[IncrementTable]) -> None:
+    """Write them anew each time: an earlier merge may have begun with a damaged shard."""
     documents = pd.concat([table.documents for table in tables]).sort_values("doc")
     rows = pa.Table.from_pandas(documents, DOCUMENT_SCHEMA, preserve_index=False)
     with written(path) as file:

@@ -8,6 +8,7 @@ import html.parser
 import os
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
@@ -35,6 +36,8 @@ TITLE = "What the increments show"
 _KIND = "gallery"
 _MAX_CHARACTERS = 400
 _MAX_PICTURE = 1 << 18
+_MAX_HEAD = 2 * _MAX_PICTURE
+_MAX_PAGE = 1 << 28  # bytes; what is longer is left alone
 _HEAD_END = b"</title>"
 _PICTURE = re.compile(re.escape(PICTURE_START) + r"[A-Za-z0-9+/]+=*")
 
@@ -95,12 +98,11 @@ def write_gallery(
     _check_index(folder / INDEX)
     entries, has_charts = [], False
     for path in _candidates(folder):
-        content = _read(path)
-        entry = _entry(path.name, content)
+        entry = _entry(path.name, _read(path, _MAX_HEAD))
         if entry is None:
             continue
         entries.append(entry)
-        shared = with_shared_plotly(content)
+        shared = with_shared_plotly(_read(path))
         if shares_plotly(shared):
             has_charts = True
             _write(folder / plotly_file(), theme.asset(theme.PLOTLY).encode("utf-8"))
@@ -126,6 +128,7 @@ def _candidates(folder: Path) -> list[Path]:
                 and not entry.name.startswith(".")
                 and entry.name != INDEX
                 and entry.is_file(follow_symlinks=False)
+                and entry.stat(follow_symlinks=False).st_size <= _MAX_PAGE
             ]
     except OSError as error:
         raise InputError(f"gallery: cannot read {folder}: {reason(error)}") from error
@@ -137,7 +140,7 @@ def _check_index(path: Path) -> None:
     if not os.path.lexists(path):
         return
     if not path.is_symlink() and path.is_file():
-        head = _Head(_read(path))
+        head = _Head(_read(path, _MAX_HEAD))
         if head.generator[:1] == [GENERATOR] and head.generator[2:] == [_KIND]:
             return
     raise OutputError(
@@ -145,9 +148,11 @@ def _check_index(path: Path) -> None:
     )
 
 
-def _read(path: Path) -> bytes:
+def _read(path: Path, most_bytes: int = _MAX_PAGE) -> bytes:
+    """The file, or its first ``most_bytes``: what is longer is not read to its end."""
     try:
-        return path.read_bytes()
+        with path.open("rb") as file:
+            return file.read(most_bytes)
     except OSError as error:
         raise InputError(f"gallery: cannot read {path}: {reason(error)}") from error
 
@@ -186,9 +191,11 @@ class _Head(html.parser.HTMLParser):
         self.metas: dict[str, str] = {}
         self.title = ""
         self._is_in_title = False
-        end = content.find(_HEAD_END, 0, 2 * _MAX_PICTURE)
+        end = content.find(_HEAD_END, 0, _MAX_HEAD)
         if end >= 0:
-            self.feed(content[: end + len(_HEAD_END)].decode("utf-8", "replace"))
+            # the parser gives up on some markup, which is then none of ours
+            with suppress(AssertionError, ValueError):
+                self.feed(content[: end + len(_HEAD_END)].decode("utf-8", "replace"))
         self.generator = self.metas.get("generator", "").split()
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:

@@ -78,8 +78,10 @@ def read_treebank(path: str | Path) -> Treebank:
         sentences = tuple(_sentences(content.decode("utf-8-sig")))
     except OSError as error:
         raise InputError(f"cannot read the treebank {where}: {reason(error)}") from error
-    except (UnicodeDecodeError, ParseException, ValueError) as error:
-        problem = " ".join(str(error).split()) or "it is no CoNLL-U"
+    except (UnicodeDecodeError, ParseException, ValueError, KeyError, TypeError) as error:
+        # the last two are of lines whose columns are not those of CoNLL-U
+        is_said = not isinstance(error, KeyError | TypeError)
+        problem = (" ".join(str(error).split()) if is_said else "") or "it is no CoNLL-U"
         raise InputError(
             f"cannot read the treebank {where}: {problem}",
             "It must be a CoNLL-U file of Universal Dependencies.",

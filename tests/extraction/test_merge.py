@@ -1,4 +1,5 @@
 import json
+import os
 import random
 import shutil
 import tempfile
@@ -236,6 +237,14 @@ def cut_documents(shard: Path) -> None:
     pq.write_table(documents.slice(0, len(documents) - 1), shard / "documents.parquet")
 
 
+def cut_vocabulary(shard: Path) -> None:
+    (shard / "increment.vocabulary.parquet").write_bytes(b"zz")
+
+
+def drop_vocabulary(shard: Path) -> None:
+    (shard / "increment.vocabulary.parquet").unlink()
+
+
 def change_setting(**changed):
     def change(shard: Path) -> None:
         path = shard / "manifest.json"
@@ -267,6 +276,11 @@ def change_signal(**changed):
         (change_setting(versions=[]), "lacks what a merge needs"),
         (change_signal(describes_next="no"), "lacks what a merge needs"),
         (change_signal(bound="far"), "lacks what a merge needs"),
+        (change_signal(bound=float("nan")), "lacks what a merge needs"),
+        (change_signal(bound=0), "lacks what a merge needs"),
+        (change_signal(bound=10**400), "lacks what a merge needs"),
+        (cut_vocabulary, "increment.vocabulary.parquet: damaged"),
+        (drop_vocabulary, "increment.vocabulary.parquet is missing"),
     ],
 )
 def test_a_damaged_shard_is_refused_in_one_line(shards, tmp_path, spoil, words):
@@ -274,6 +288,27 @@ def test_a_damaged_shard_is_refused_in_one_line(shards, tmp_path, spoil, words):
     with pytest.raises(InputError, match=words) as caught:
         merge(shards, tmp_path / "merged")
     assert "\n" not in str(caught.value)
+
+
+def test_a_merge_that_met_a_damaged_shard_leaves_nothing_of_it(shards, whole, tmp_path):
+    good = (shards[1] / "documents.parquet").read_bytes()
+    documents = pq.read_table(shards[1] / "documents.parquet").to_pandas()
+    documents["n_bytes"] += 1
+    documents.to_parquet(shards[1] / "documents.parquet", index=False)
+    with pytest.raises(InputError, match="shard-1"):
+        merge(shards, tmp_path / "merged")
+    (shards[1] / "documents.parquet").write_bytes(good)
+    assert_equal_tables(merge(shards, tmp_path / "merged"), whole)
+
+
+@pytest.mark.parametrize("name", ["s3:", "file:", os.fsdecode(b"\xff")])
+def test_a_folder_of_any_name_is_a_folder(kept_shards, whole, tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    merge(kept_shards, Path(name) / "merged")
+    merged = IncrementTable.open(Path(name) / "merged")
+    for ours, expected in zip(merged.read_documents(), whole.read_documents(), strict=True):
+        np.testing.assert_allclose(ours.values, expected.values, atol=1e-5)
+    assert (tmp_path / name / "merged" / "manifest.json").is_file()
 
 
 def test_shards_of_several_machines_say_so_together(shards, tmp_path):

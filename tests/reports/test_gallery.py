@@ -112,11 +112,15 @@ def test_what_is_no_page_of_ours_is_neither_listed_nor_touched(tmp_path):
         "notes.txt": page("Not named as a page"),
         ".hidden.html": page("Hidden"),
         "binary.html": "\x00\x01</title>",
+        "marked.html": "<![foo[ <!<!DOCTYPE html><title>x</title>",
+        "number.html": f"<title>&#{'9' * 6000};</title>",
     }
     for name, content in others.items():
         (tmp_path / name).write_text(content, "utf-8")
     (tmp_path / "folder.html").mkdir()
     os.mkfifo(tmp_path / "pipe.html")
+    with (tmp_path / "endless.html").open("wb") as file:
+        file.truncate(1 << 40)  # takes no space
     assert links_of(index_of(tmp_path)) == ["ours.html"]
     assert {name: (tmp_path / name).read_text("utf-8") for name in others} == others
 

@@ -92,6 +92,8 @@ def test_a_byte_order_mark_is_no_part_of_the_first_line(treebank_of):
         (conllu(["# sent_id = s9", "# text = 好人", line(1, "坏")]), "'坏'.*'s9'"),
         (conllu(["# sent_id = s9", "# text = 好人", line(1, "好")]), "words do not cover"),
         (conllu(["# text = 好"]), "words do not cover"),
+        ("# global.columns = ID MISC\n1\t_\n\n", "it is no CoNLL-U"),
+        (conllu([line("_", "好")]), "it is no CoNLL-U"),
     ],
 )
 def test_what_is_no_treebank_is_refused_in_one_line(treebank_of, content, says):
