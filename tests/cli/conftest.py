@@ -1,3 +1,4 @@
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +30,8 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def _own_cache(monkeypatch: pytest.MonkeyPatch, cache: Path, tmp_path: Path) -> None:
     monkeypatch.setenv("INTERP_CACHE", str(cache))
     monkeypatch.setenv("COLUMNS", "80")
+    # what is said must not depend on how fast the machine is
+    monkeypatch.setattr("interp.cli.output.LOG_SECONDS", math.inf)
     monkeypatch.chdir(tmp_path)
 
 

@@ -115,6 +115,7 @@ def clock(monkeypatch):
     now = SimpleNamespace(seconds=0.0)
     time = SimpleNamespace(monotonic=lambda: now.seconds)
     monkeypatch.setattr("interp.cli.output.time", time)
+    monkeypatch.setattr("interp.cli.output.LOG_SECONDS", 30.0)
     return now
 
 
