@@ -1,6 +1,7 @@
 """Extraction of per-layer increments against TransformerLens by hand and the bare forward pass."""
 
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -48,7 +49,7 @@ def _speed(
         batch.ids() for batch in part.batches(default_batch_tokens(torch.device("cpu"), dtype))
     ]
     with TemporaryDirectory() as folder:
-        runs = iter(range(10**6))
+        runs = count()
 
         def ours() -> IncrementTable:
             out = Path(folder) / str(next(runs))

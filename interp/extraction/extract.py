@@ -13,7 +13,7 @@ import torch
 from interp.checkpoints import Checkpoint
 from interp.checkpoints.save import versions
 from interp.corpus.documents import Document
-from interp.errors import InputError, UsageError
+from interp.errors import UsageError
 from interp.extraction.batches import Part
 from interp.extraction.increment_table import (
     DOCUMENTS,
@@ -34,6 +34,7 @@ from interp.extraction.table_writer import (
     PartSignals,
     Progress,
     ReadPart,
+    complete_table,
     finish,
     prepare_folder,
     refuse_difference,
@@ -115,11 +116,8 @@ def extract(
 
     manifest = {**wanted, "device": str(place), "complete": False}
     corpus = _begin(folder, manifest, looked_up, checkpoint, documents, shard)
-    if there is not None and there["complete"]:
-        try:
-            return IncrementTable.open(folder)
-        except InputError:
-            pass  # a file of it is gone: it is made again
+    if table := complete_table(folder, there):
+        return table
     tokens = batch_tokens or default_batch_tokens(place, dtype)
     with (
         evaluating(model),

@@ -27,6 +27,7 @@ from interp.extraction.shards import WHOLE
 from interp.extraction.table_writer import (
     IDENTITY,
     Progress,
+    complete_table,
     finish,
     prepare_folder,
     refuse_difference,
@@ -66,11 +67,8 @@ def merge(
     there = started(folder)
     if there is not None:
         refuse_difference(folder, there, manifest)
-    if there is not None and there["complete"]:
-        try:
-            return IncrementTable.open(folder)
-        except InputError:
-            pass  # a file of it is gone: it is made again
+    if table := complete_table(folder, there):
+        return table
     prepare_folder(folder)
     if there is None:
         write_manifest(folder, manifest)

@@ -73,6 +73,16 @@ def started(folder: Path) -> dict[str, Any] | None:
     return manifest
 
 
+def complete_table(folder: Path, there: Mapping[str, Any] | None) -> IncrementTable | None:
+    """The table in ``folder`` if it is complete by its manifest, and every file of it is there."""
+    if there is None or not there["complete"]:
+        return None
+    try:
+        return IncrementTable.open(folder)
+    except InputError:
+        return None  # a file of it is gone: it is made again
+
+
 def refuse_difference(folder: Path, there: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
     """Compare what was begun in ``folder`` with what is wanted, as far as ``wanted`` says.
 

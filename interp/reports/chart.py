@@ -20,6 +20,9 @@ NO_BAR = "none"
 MOST_NAMES = 3
 """Rows that a remark names; more are counted."""
 
+DASH_MARKS = {"solid": "——", "dash": "– –", "dot": "···"}
+"""How the name of a line shows which one it is, by Plotly's word for its pattern."""
+
 Row = dict[str, Any]
 """One row of an analysis table as plain values; null is None."""
 
@@ -140,6 +143,46 @@ def axis(mode: str, **settings: Any) -> dict[str, Any]:
         "automargin": False,
         **settings,
     }
+
+
+def add_line_name(drawn: go.Figure, name: str, dash: str, mode: str, *, below_px: int) -> None:
+    """Name a line under the plot, ``below_px`` below its lower edge, after the line's pattern."""
+    drawn.add_annotation(
+        text=plotly_text(f"{DASH_MARKS[dash]} {name}"),
+        xref="paper",
+        yref="paper",
+        x=0,
+        y=0,
+        xanchor="left",
+        yanchor="top",
+        yshift=-below_px,
+        showarrow=False,
+        font={"color": theme.PAPER[mode]["soft"], "size": 12},
+    )
+
+
+def add_panel_name(
+    drawn: go.Figure, name: str, mode: str, *, left: float, top: float, above_px: int
+) -> None:
+    """Name a panel, ``above_px`` above its upper left corner, which is in shares of the plot."""
+    drawn.add_annotation(
+        text=plotly_text(name),
+        xref="paper",
+        yref="paper",
+        x=left,
+        y=top,
+        xanchor="left",
+        yanchor="bottom",
+        yshift=above_px,
+        showarrow=False,
+        font={"size": 13, "color": theme.PAPER[mode]["ink"]},
+    )
+
+
+def numbers_in(rows: Sequence[Row]) -> list[float]:
+    """All values and ends of intervals that are defined: what an axis has to hold."""
+    numbers = [row[name] for row in rows for name in ("value", "low", "high")]
+    return [float(number) for number in numbers if number is not None]
 
 
 def has_interval(row: Row) -> bool:

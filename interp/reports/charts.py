@@ -10,14 +10,17 @@ import plotly.graph_objects as go
 from interp import text
 from interp.reports import theme
 from interp.reports.chart import (
+    DASH_MARKS,
     Chart,
     Row,
+    add_panel_name,
     axis,
     figure,
     has_interval,
     interval,
     interval_text,
     layer_name,
+    numbers_in,
     plotly_text,
     remarks_on,
     row_name,
@@ -25,9 +28,6 @@ from interp.reports.chart import (
     variants,
 )
 from interp.tables import LEAD_BYTE_CEILING
-
-_DASH_MARKS = {"solid": "——", "dash": "– –", "dot": "···"}
-"""How the name of a line shows which one it is, by Plotly's word for its pattern."""
 
 
 def auc_chart(table: pd.DataFrame, *, key: str = "auc") -> Chart:
@@ -176,7 +176,7 @@ def _add_lines(
         if is_wide:
             place: dict[str, Any] = {"x": 1, "xshift": 8, "y": label_y, "yanchor": "middle"}
         else:
-            label = f"{_DASH_MARKS[dash]} {label}"
+            label = f"{DASH_MARKS[dash]} {label}"
             place = {"x": 0, "y": 0, "yref": "paper", "yanchor": "top", "yshift": -32 - 18 * index}
         drawn.add_annotation(
             text=plotly_text(label),
@@ -190,8 +190,7 @@ def _add_lines(
 
 def _auc_range(rows: list[Row]) -> list[float]:
     """From below the lowest to above the highest of all values, intervals and chance."""
-    numbers = [row[name] for row in rows for name in ("value", "low", "high")]
-    values = [0.5, *(float(number) for number in numbers if number is not None)]
+    values = [0.5, *numbers_in(rows)]
     low, high = min(values), max(values)
     margin = max(0.02, 0.08 * (high - low))
     return [max(-0.02, low - margin), min(1.02, high + margin)]
@@ -230,18 +229,7 @@ def _byte_class_figure(rows: list[Row], layers: Sequence[str], mode: str, size: 
         suffix = "" if index == 0 else str(index + 1)
         _add_axes(drawn, panel, groups, suffix, mode, domains, has_labels=column == 0)
         _add_means(drawn, panel, suffix, mode)
-        drawn.add_annotation(
-            text=plotly_text(layer),
-            xref="paper",
-            yref="paper",
-            x=left,
-            y=top,
-            xanchor="left",
-            yanchor="bottom",
-            yshift=6,
-            showarrow=False,
-            font={"size": 13, "color": theme.PAPER[mode]["ink"]},
-        )
+        add_panel_name(drawn, layer, mode, left=left, top=top, above_px=6)
     return drawn
 
 
@@ -293,8 +281,7 @@ def _add_axes(
 
 def _mean_range(rows: Sequence[Row]) -> tuple[float, float]:
     """From 0, or below it, to above the highest of all means and intervals."""
-    numbers = [row[name] for row in rows for name in ("value", "low", "high")]
-    values = [0.0, *(float(number) for number in numbers if number is not None)]
+    values = [0.0, *numbers_in(rows)]
     return 1.06 * min(values), 1.06 * max(values)
 
 

@@ -8,13 +8,16 @@ import plotly.graph_objects as go
 
 from interp.reports import theme
 from interp.reports.chart import (
+    DASH_MARKS,
     Chart,
     Row,
+    add_line_name,
     axis,
     figure,
     has_interval,
     interval,
     interval_text,
+    numbers_in,
     plotly_text,
     remarks_on,
     rows_of,
@@ -88,9 +91,7 @@ def _figure(
             ticktext=[_broken(name, int(left[0] / left[1])) for name in names],
         ),
     )
-    for index, ((name, value), dash) in enumerate(
-        zip(lines, cycle(("solid", "dash", "dot")), strict=False)
-    ):
+    for index, ((name, value), dash) in enumerate(zip(lines, cycle(DASH_MARKS), strict=False)):
         _add_line(drawn, name, value, dash, index, mode)
     drawn.add_scatter(
         x=[row["value"] for row in rows],
@@ -106,7 +107,6 @@ def _figure(
 
 
 def _add_line(drawn: go.Figure, name: str, value: float, dash: str, index: int, mode: str) -> None:
-    colors = theme.PAPER[mode]
     drawn.add_shape(
         type="line",
         yref="paper",
@@ -115,26 +115,13 @@ def _add_line(drawn: go.Figure, name: str, value: float, dash: str, index: int, 
         y0=0,
         y1=1,
         layer="between",
-        line={"color": colors["muted"], "width": 1.25, "dash": dash},
+        line={"color": theme.PAPER[mode]["muted"], "width": 1.25, "dash": dash},
     )
-    mark = {"solid": "——", "dash": "– –", "dot": "···"}[dash]
-    drawn.add_annotation(
-        text=plotly_text(f"{mark} {name}"),
-        xref="paper",
-        yref="paper",
-        x=0,
-        y=0,
-        xanchor="left",
-        yanchor="top",
-        yshift=-30 - 18 * index,
-        showarrow=False,
-        font={"color": colors["soft"], "size": 12},
-    )
+    add_line_name(drawn, name, dash, mode, below_px=30 + 18 * index)
 
 
 def _range(rows: list[Row], lines: Sequence[float]) -> tuple[float, float]:
-    numbers = [row[name] for row in rows for name in ("value", "low", "high")]
-    values = [*lines, *(float(number) for number in numbers if number is not None)]
+    values = [*lines, *numbers_in(rows)]
     low, high = min(values), max(values)
     margin = 0.06 * (high - low) or 1.0
     return low - margin, high + margin

@@ -1,11 +1,23 @@
 """Several series over the layers, side by side at each of them."""
 
 from collections.abc import Mapping, Sequence
+from itertools import cycle
 
 import plotly.graph_objects as go
 
 from interp.reports import theme
-from interp.reports.chart import Chart, Row, axis, figure, plotly_text, row_name, variants
+from interp.reports.chart import (
+    DASH_MARKS,
+    Chart,
+    Row,
+    add_line_name,
+    axis,
+    figure,
+    numbers_in,
+    plotly_text,
+    row_name,
+    variants,
+)
 from interp.reports.series import Series, legend_of, legend_px, trace_of
 
 _PLOT_PX = 300
@@ -73,8 +85,10 @@ def _layer_figure(
         ),
         yaxis=axis(mode, range=[low, high], tickformat=".2f", nticks=7),
     )
-    for index, (name, height) in enumerate(lines.items()):
-        _add_line_across(drawn, name, height, index, mode)
+    for index, ((name, height), dash) in enumerate(
+        zip(lines.items(), cycle(DASH_MARKS), strict=False)
+    ):
+        _add_line_across(drawn, name, height, dash, index, mode)
     apart = min(0.16, 0.6 / len(series))
     for index, each in enumerate(series):
         shift = (index - (len(series) - 1) / 2) * apart
@@ -84,8 +98,9 @@ def _layer_figure(
     return drawn
 
 
-def _add_line_across(drawn: go.Figure, name: str, height: float, index: int, mode: str) -> None:
-    dash, mark = (("solid", "——"), ("dash", "– –"), ("dot", "···"))[index % 3]
+def _add_line_across(
+    drawn: go.Figure, name: str, height: float, dash: str, index: int, mode: str
+) -> None:
     drawn.add_shape(
         type="line",
         xref="paper",
@@ -96,24 +111,12 @@ def _add_line_across(drawn: go.Figure, name: str, height: float, index: int, mod
         layer="between",
         line={"color": theme.PAPER[mode]["muted"], "width": 1.25, "dash": dash},
     )
-    drawn.add_annotation(
-        text=plotly_text(f"{mark} {name}"),
-        xref="paper",
-        yref="paper",
-        x=0,
-        y=0,
-        xanchor="left",
-        yanchor="top",
-        yshift=-28 - 18 * index,
-        showarrow=False,
-        font={"color": theme.PAPER[mode]["soft"], "size": 12},
-    )
+    add_line_name(drawn, name, dash, mode, below_px=28 + 18 * index)
 
 
 def _range(rows: Sequence[Row], lines: Sequence[float]) -> tuple[float, float]:
     """From below the lowest to above the highest of all values, intervals and lines."""
-    numbers = [row[name] for row in rows for name in ("value", "low", "high")]
-    values = [*lines, *(float(number) for number in numbers if number is not None)]
+    values = [*lines, *numbers_in(rows)]
     low, high = min(values), max(values)
     margin = max(0.02, 0.08 * (high - low))
     return low - margin, high + margin

@@ -12,11 +12,12 @@ from interp.reports.chart import (
     NO_BAR,
     Chart,
     Row,
+    add_panel_name,
     axis,
     figure,
     has_interval,
     layer_name,
-    plotly_text,
+    numbers_in,
     variants,
 )
 from interp.reports.series import Series, legend_of, legend_px, trace_of
@@ -105,18 +106,7 @@ def _step_figure(
         is_lowest = index + n_columns >= len(panels.names)
         domain = ([left, left + width], [max(0.0, top - panel_px / plot_px), top])
         _add_panel(drawn, panels, suffix, domain, mode, has_title=is_lowest, is_first=column == 0)
-        drawn.add_annotation(
-            text=plotly_text(name),
-            xref="paper",
-            yref="paper",
-            x=left,
-            y=top,
-            xanchor="left",
-            yanchor="bottom",
-            yshift=3,
-            showarrow=False,
-            font={"size": 13, "color": theme.PAPER[mode]["ink"]},
-        )
+        add_panel_name(drawn, name, mode, left=left, top=top, above_px=3)
         for place, each in enumerate(series):
             rows = sorted((row for row in each.drawn if layer_name(row) == name), key=step_of)
             of_panel = Series(each.name, rows, each.hue)
@@ -195,8 +185,7 @@ def _range(rows: Sequence[Row], line: float | None, is_log: bool) -> tuple[float
         values = [math.log10(v) for v in [*lines, *(row["value"] for row in rows)] if v > 0]
         low, high = min(values, default=0.0), max(values, default=1.0)
     else:
-        numbers = [row[name] for row in rows for name in ("value", "low", "high")]
-        values = [*lines, *(float(number) for number in numbers if number is not None)]
+        values = [*lines, *numbers_in(rows)]
         low, high = min(values), max(values)
     margin = max(0.02, 0.07 * (high - low))
     return low - margin, high + margin
