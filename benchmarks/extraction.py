@@ -101,7 +101,7 @@ def _agreement(checkpoint: Checkpoint) -> Iterator[Figure]:
                 Path(folder) / dtype,
                 dtype=dtype,
             )
-            found = word_boundary_auc(table, language="zh")
+            found = word_boundary_auc(table, reference="zh")
             rows = found.query("statistic == 'roc_auc' and signal == 'increment'")
             areas.append(rows["value"].to_numpy(dtype=float))
     yield Figure(

@@ -15,6 +15,7 @@ COLUMNS = {
     "group": "string",
     "reference": "string",
     "scored_at": "string",
+    "seen": "string",
     "n": "Int64",
     "n_documents": "Int64",
     "value": "Float64",
@@ -27,6 +28,16 @@ COLUMNS = {
 
 LEAD_BYTE_CEILING = "lead_byte_ceiling"
 """The signal of rows that say how far any function of a character's lead byte can get."""
+
+_SCORES = {
+    LEAD_BYTE_CEILING: "lead byte",
+    "local_reference": "character and lead byte",
+    "negative_pmi": "-PMI",
+    "left_entropy": "left branching entropy",
+    "right_entropy": "right branching entropy",
+    "every_gap": "every gap",
+}
+"""What readers call scores, where that is not the signal's name."""
 
 
 def analysis_table(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
@@ -58,10 +69,27 @@ def column_name(signal: str | None, layer: Any, head: Any = None) -> str:
     >>> column_name("surprisal", None)
     'value'
     """
-    if signal == "surprisal":
+    has_layer, has_head = (_missing_as_na(each) is not pd.NA for each in (layer, head))
+    if not has_layer and not has_head and signal not in (None, "increment", "increment_pre"):
         return "value"
-    of_layer = "shared" if _missing_as_na(layer) is pd.NA else f"L{layer}"
-    return of_layer if _missing_as_na(head) is pd.NA else f"{of_layer}H{head}"
+    of_layer = f"L{layer}" if has_layer else "shared"
+    return f"{of_layer}H{head}" if has_head else of_layer
+
+
+def score_name(signal: str, layer: Any = None, head: Any = None, group: Any = None) -> str:
+    """What a reader calls the score of a gap that a row is about.
+
+    >>> score_name("increment", 2), score_name("surprisal")
+    ('increment L2', 'surprisal')
+    >>> score_name(LEAD_BYTE_CEILING, group="in sample")
+    'lead byte, in sample'
+    """
+    name = _SCORES.get(signal, signal)
+    column = column_name(signal, layer, head)
+    if column != "value":
+        return f"{name} {column}"
+    is_grouped = signal == LEAD_BYTE_CEILING and _missing_as_na(group) is not pd.NA
+    return f"{name}, {group}" if is_grouped else name
 
 
 def to_csv(table: pd.DataFrame) -> str:

@@ -12,9 +12,16 @@ N_CTX = 64
 N_LAYERS = 2
 
 
-def save_tiny(folder: Path, *, n_layers: int = N_LAYERS, **position: Any) -> Path:
+def save_tiny(
+    folder: Path,
+    *,
+    n_layers: int = N_LAYERS,
+    n_heads: int = 2,
+    n_ctx: int = N_CTX,
+    **position: Any,
+) -> Path:
     """Writes the checkpoint; ``position`` are settings of its increments."""
-    sizes = {"d_model": 32, "n_heads": 2, "n_layers": n_layers, "d_mlp": 48, "n_ctx": N_CTX}
+    sizes = {"n_heads": n_heads, "n_layers": n_layers, "n_ctx": n_ctx, "d_model": 32, "d_mlp": 48}
     model = Transformer(ModelConfig(**sizes, position=IncrementsConfig(d_hidden=8, **position)))
     generator = torch.Generator().manual_seed(5)
     with torch.no_grad():

@@ -134,7 +134,7 @@ def run_there(extended: Path, *command: str) -> str:
 
 def test_what_is_added_as_the_page_says_passes_the_tests_of_its_kind(extended):
     ran = run_there(extended, "-m", "pytest", "-vv", "-p", "no:cacheprovider", *EVERY)
-    for added in ("residual_norm", "alibi", "en"):
+    for added in ("attention_to_first", "alibi", "de"):
         assert ran.count(f"[{added}] PASSED") >= 3, ran
 
 
@@ -156,4 +156,4 @@ def test_the_commands_of_the_page_run_where_that_was_done(extended):
     said = run_there(extended, "-c", script)
     assert "letters 1" in said
     assert "position encoding alibi" in said
-    assert (extended / "norms" / "residual_norm" / "part-00000.parquet").is_file()
+    assert (extended / "attention" / "attention_to_first" / "part-00000.parquet").is_file()

@@ -21,12 +21,8 @@ def model_card(config: dict[str, Any]) -> str:
         _held_out_loss(config),
         _limits(position),
     ]
-    licence = (
-        "Weights: CC BY-SA 4.0, because they are made from Wikipedia text (CC BY-SA 3.0 and 4.0, "
-        "by its authors). Code: MIT."
-    )
-    if _reads_wikipedia(config):
-        sections.append(f"## Licence\n\n{licence}")
+    recipe = str((config["recipe"] or {}).get("corpora", "")).lower()
+    sections += [f"## Licence\n\n{words}" for text, words in _LICENCES.items() if text in recipe]
     return "\n\n".join(part for part in sections if part) + "\n"
 
 
@@ -129,8 +125,12 @@ def _limits(position: dict[str, Any]) -> str:
     return "## Limits\n\n" + "\n".join(f"- {limit}" for limit in limits)
 
 
-def _reads_wikipedia(config: dict[str, Any]) -> bool:
-    return "wikipedia" in str((config["recipe"] or {}).get("corpora", "")).lower()
-
-
 _RULE = "|---"
+
+_LICENCES = {
+    "wikipedia": "Weights: CC BY-SA 4.0, because they are made from Wikipedia text (CC BY-SA 3.0 "
+    "and 4.0, by its authors). Code: MIT.",
+    "'pylib/": "Weights: PSF License Agreement, because they are made from the source of the "
+    "standard library of Python (© Python Software Foundation; all rights reserved). Code: MIT.",
+}
+"""By a word that stands in the addresses of the training text."""

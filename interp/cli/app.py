@@ -8,16 +8,22 @@ from typing import Annotated, Any
 import typer
 
 import interp
+from interp.cli.ablate import ablate
 from interp.cli.byte_classes import byte_classes
+from interp.cli.count import count
 from interp.cli.demo import demo
+from interp.cli.entity_order import entity_order
 from interp.cli.extract import extract
 from interp.cli.gallery import gallery
+from interp.cli.heads import heads
 from interp.cli.import_ import import_checkpoint
 from interp.cli.inspect import inspect
 from interp.cli.merge import merge
 from interp.cli.output import INTERRUPTED, one_line, use_any_encoding
+from interp.cli.reference_agreement import reference_agreement
 from interp.cli.report import report
 from interp.cli.study import study
+from interp.cli.token_classes import token_classes
 from interp.cli.train import train
 from interp.cli.word_boundary_auc import word_boundary_auc
 from interp.errors import InterpError, reason
@@ -64,10 +70,46 @@ _add(
 _add("gallery", gallery, "An index over a folder of pages.", "interp gallery my-pages")
 _add("byte-classes", byte_classes, "Increments by class of byte.", "interp byte-classes book.txt")
 _add(
+    "token-classes",
+    token_classes,
+    "Increments by class of token of source code.",
+    "interp token-classes --ckpt checkpoints/python-per-layer module.py",
+)
+_add(
     "word-boundary-auc",
     word_boundary_auc,
     "Do increments know where words end?",
     "interp word-boundary-auc --lang zh novel.txt",
+)
+_add(
+    "entity-order",
+    entity_order,
+    "Are the two words of a name spaced as one?",
+    "interp entity-order --ckpt checkpoints/en-zh-per-layer",
+)
+_add(
+    "heads",
+    heads,
+    "Do heads that step further attend nearer?",
+    "interp heads --ckpt checkpoints/en-zh-per-layer-per-head book.txt",
+)
+_add(
+    "count",
+    count,
+    "Keep a text's counts of letters and pairs.",
+    "interp count --corpus 'zh-*.parquet' --out counts.parquet",
+)
+_add(
+    "ablate",
+    ablate,
+    "Does the loss care what the increments are?",
+    "interp ablate --corpus articles.parquet --intervention mean",
+)
+_add(
+    "reference-agreement",
+    reference_agreement,
+    "Do two references end words alike?",
+    "interp reference-agreement --reference jieba --reference ud:treebank.conllu",
 )
 _add(
     "extract",

@@ -36,7 +36,8 @@ def demo(
 
     import pandas as pd
 
-    from interp.cli.rendering import auc_tables, byte_class_tables
+    from interp.cli.boundary_rendering import boundary_tables
+    from interp.cli.rendering import byte_class_tables
     from interp.extraction.increment_table import IncrementTable
 
     found = made.found
@@ -45,7 +46,7 @@ def demo(
         pd.concat([found.byte_classes, found.word_boundaries], ignore_index=True),
         lambda: [
             *byte_class_tables(found.byte_classes),
-            *auc_tables(found.word_boundaries, saturated=saturated),
+            *boundary_tables(found.word_boundaries, saturated=saturated),
         ],
     )
     output.remark("")

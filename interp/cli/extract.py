@@ -41,7 +41,8 @@ def extract(
         typer.Option(
             "--signal",
             metavar="NAME",
-            help="Such as increment, increment_pre or surprisal; can be given several times.  "
+            help="increment, increment_pre, surprisal, entropy, attention_distance, or "
+            "HOOK:REDUCTION, such as blocks.*.hook_resid_post:norm; can be given several times.  "
             "[default: increment]",
         ),
     ] = None,

@@ -1,7 +1,7 @@
 """From what the user named to an IncrementTable: a folder that is there, or a text to read."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -50,8 +50,21 @@ def increment_table(
     limit: int | None,
     increments: str | None,
     progress: Callable[[str, int, int | None], None] | None,
+    signals: Sequence[str] = ("increment",),
+    check: Callable[["Checkpoint"], None] | None = None,
 ) -> Iterator["IncrementTable"]:
     """The table to measure, for as long as the block runs.
+
+    Args:
+        output: Takes what is odd about a text.
+        ckpt: The checkpoint, as the user named it.
+        files: What to read.
+        corpora: What else to read.
+        limit: The most bytes of each corpus.
+        increments: A folder with a table, instead of all these.
+        progress: Called as the text is read.
+        signals: What to read of the text.
+        check: Refuses a checkpoint before the text is read.
 
     Raises:
         UsageError: Both a table and something to read are given.
@@ -73,5 +86,9 @@ def increment_table(
     from interp.studies.reading import increments_of
 
     checkpoint = load_checkpoint(ckpt)
-    with increments_of(checkpoint, given_text, warn=output.warn, progress=progress) as table:
+    if check is not None:
+        check(checkpoint)
+    with increments_of(
+        checkpoint, given_text, signals=signals, warn=output.warn, progress=progress
+    ) as table:
         yield table

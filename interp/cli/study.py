@@ -24,17 +24,17 @@ def study(
         typer.Option(
             "--corpus",
             metavar="LANGUAGE=SPEC",
-            help="Held-out text: en= or zh= and a path, a glob, or hub:OWNER/NAME/CONFIG; can be "
-            "given several times.",
+            help="Held-out text: en=, zh= or python= and a path, a glob, or hub:OWNER/NAME/CONFIG; "
+            "can be given several times.",
         ),
     ] = None,
     reference: Annotated[
         list[str] | None,
         typer.Option(
             "--reference",
-            metavar="ud:FILE",
-            help="A treebank in which people marked the words, as CoNLL-U; can be given several "
-            "times.",
+            metavar="[LANGUAGE=]ud:FILE",
+            help="A treebank in which people marked the words, as CoNLL-U: en=, ja=, th= or, by "
+            "default, zh=; can be given several times.",
         ),
     ] = None,
     out: Annotated[
@@ -55,8 +55,9 @@ def study(
     from interp.studies.registry import STUDIES
 
     if is_list:
+        width = max(map(len, STUDIES)) + 2
         for each in STUDIES.values():
-            typer.echo(f"{each.name:<20}{each.sentence}")
+            typer.echo(f"{each.name:<{width}}{each.sentence}")
         return
     from pathlib import Path
 

@@ -1,6 +1,7 @@
-"""``interp word-boundary-auc``: does the increment know where words end?"""
+"""``interp word-boundary-auc``: do increments, or other signals, know where words end?"""
 
-from typing import Annotated
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -15,6 +16,10 @@ from interp.cli.options import (
     QuietOption,
 )
 
+if TYPE_CHECKING:
+    from interp.segmentation.gaps import Reference
+    from interp.studies.boundaries import BoundarySignals
+
 
 def word_boundary_auc(
     files: FilesArgument = None,
@@ -24,52 +29,194 @@ def word_boundary_auc(
         typer.Option(
             "--lang",
             metavar="LANGUAGE",
-            help="Whose words, such as zh (Chinese, by jieba).  [default: zh]",
+            help="Whose words: en, ja, th or zh.  [default: zh]",
             show_default=False,
         ),
     ] = "zh",
+    reference: Annotated[
+        str | None,
+        typer.Option(
+            "--reference",
+            metavar="SPEC",
+            help="Who says where they end: ud:FILE.conllu (its own text), segmented:FILE (the "
+            "input, its words separated by spaces), or a program; see docs/boundaries.md.  "
+            "[default: the language's program, such as jieba]",
+        ),
+    ] = None,
     corpus: CorpusOption = None,
     limit: LimitOption = None,
     increments: IncrementsOption = None,
+    signal: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--signal",
+            metavar="NAME",
+            help="What to score by, as for interp extract; can be given several times.  "
+            "[default: increment, surprisal, entropy]",
+        ),
+    ] = None,
+    scored_at: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--scored-at",
+            metavar="PLACE",
+            help="lead-byte of the next character, character (the sum over its bytes) or "
+            "last-byte-before; can be given several times.  [default: lead-byte]",
+        ),
+    ] = None,
+    counts: Annotated[
+        str | None,
+        typer.Option(
+            "--counts",
+            metavar="FILE",
+            help="Character counts of interp count, for -PMI and branching entropy.  "
+            "[default: those of Chinese Wikipedia, for zh]",
+        ),
+    ] = None,
+    probe: Annotated[
+        bool,
+        typer.Option(
+            "--probe",
+            help="Also a ridge probe on what enters each layer: a supervised reference.",
+        ),
+    ] = False,
+    versus: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--versus",
+            metavar="NAME",
+            help="Compare every score with this one on the same gaps, such as surprisal or "
+            "'increment L2'; can be given several times.",
+        ),
+    ] = None,
+    versus_ckpt: Annotated[
+        str | None,
+        typer.Option(
+            "--versus-ckpt",
+            metavar="CKPT",
+            help="Compare with the same scores of another checkpoint on the same gaps.",
+        ),
+    ] = None,
     as_json: JsonOption = False,
     as_csv: CsvOption = False,
     quiet: QuietOption = False,
 ) -> None:
-    """ROC-AUC of the increment at the next character against word boundaries, per layer.
+    """Do increments know where words end? ROC-AUC per layer, beside what it has to beat.
 
-    With 95 % intervals clustered by document, and the ceiling of what the next lead byte alone
-    can tell. What is not defined is shown as —, with the reason. Increments are kept in the
-    cache folder, so that a second analysis of the same text need not run the model again.
+    With 95 % intervals clustered by document, a null from labels shifted in a circle, baselines
+    that need no model, and what a threshold finds. What is not defined is shown as —, with the
+    reason. Signals are kept in the cache folder, so that a second analysis of the same text need
+    not run the model again.
     """
     from interp.cli.output import Output
-    from interp.cli.reading import increment_table
-    from interp.errors import UsageError
-    from interp.segmentation import SEGMENTERS
 
     output = Output.chosen(as_json=as_json, as_csv=as_csv, quiet=quiet)
-    if lang not in SEGMENTERS:
-        raise UsageError(
-            f"--lang {lang}: nobody here says where its words end",
-            f"Known: {', '.join(sorted(SEGMENTERS))}.",
-        )
-    with (
-        output.progress() as progress,
-        increment_table(
-            output,
-            ckpt=ckpt,
-            files=files,
-            corpora=corpus,
-            limit=limit,
-            increments=increments,
+    judge, places = _reference(lang, reference), _places(scored_at)
+    _refuse_clashes(reference, [*(files or ()), *(corpus or ())], limit, increments)
+    from interp.studies.boundaries import boundary_table, counts_for, scored_gaps
+
+    character_counts = counts_for(lang, counts)
+    with output.progress() as progress, ExitStack() as stack:
+        if increments is not None:
+            read, others = _kept(increments, signal, probe=probe, ckpts=[ckpt, versus_ckpt]), []
+        else:
+            from interp.cli.reading import load_checkpoint, text_input
+            from interp.studies.boundaries import BOUNDARY_SIGNALS, boundary_signals
+
+            names = [ckpt, *([] if versus_ckpt is None else [versus_ckpt])]
+            checkpoints = [load_checkpoint(name) for name in names]
+            others = [checkpoint.name for checkpoint in checkpoints[1:]]
+            read = stack.enter_context(
+                boundary_signals(
+                    checkpoints,
+                    text_input(files, corpus, limit),
+                    judge,
+                    signals=tuple(signal or BOUNDARY_SIGNALS),
+                    has_probe=probe,
+                    warn=output.warn,
+                    progress=progress,
+                )
+            )
+        gaps = scored_gaps(
+            read,
+            judge,
+            scored_at=places,
+            counts=character_counts,
+            warn=output.warn,
             progress=progress,
-        ) as table,
-    ):
-        from interp.studies.first_look import word_boundary_table
-        from interp.studies.first_look_page import saturation_notes
+        )
+        found = boundary_table(gaps, versus=[*(versus or ()), *others])
+        saturated = _saturated(read)
 
-        found = word_boundary_table(table, language=lang, warn=output.warn, progress=progress)
-        saturated = saturation_notes(table)
+    from interp.cli.boundary_rendering import boundary_tables
 
-    from interp.cli.rendering import auc_tables
+    output.result(found, lambda: boundary_tables(found, saturated=saturated))
 
-    output.result(found, lambda: auc_tables(found, saturated=saturated))
+
+def _kept(
+    increments: str, signals: list[str] | None, *, probe: bool, ckpts: list[str | None]
+) -> "BoundarySignals":
+    """The signals that a folder holds."""
+    from interp.errors import UsageError
+    from interp.extraction.increment_table import IncrementTable
+    from interp.studies.boundaries import BoundarySignals
+
+    named = {"--probe": probe, "--ckpt": ckpts[0], "--versus-ckpt": ckpts[1]}
+    if clashing := [name for name, value in named.items() if value]:
+        raise UsageError(
+            f"--increments goes without {' and '.join(clashing)}: the folder holds what was read "
+            "with its checkpoint from its text",
+            f"Leave out --increments, or {' and '.join(clashing)}.",
+        )
+    table = IncrementTable.open(increments)
+    for name in signals or ():
+        table.columns(name)  # or the line that it is not there
+    return BoundarySignals([(table, tuple(signals or table.signals))])
+
+
+def _refuse_clashes(
+    reference: str | None, texts: list[str], limit: int | None, increments: str | None
+) -> None:
+    from interp.errors import UsageError
+
+    if increments is not None and (texts or limit is not None):
+        raise UsageError(
+            "--increments goes without FILE, --corpus and --limit: the folder holds what was read "
+            "from its text",
+            "Leave out one of them.",
+        )
+    if texts and reference is not None and reference.startswith("ud:"):
+        raise UsageError(
+            "--reference ud:FILE brings its own text and goes without FILE and --corpus",
+            "Leave out the text, or take segmented:FILE for the words of a text of your own.",
+        )
+
+
+def _saturated(read: "BoundarySignals") -> list[str]:
+    from interp.studies.first_look_page import saturation_notes
+
+    table, signals = read.tables[0]
+    return saturation_notes(table) if "increment" in signals else []
+
+
+def _reference(language: str, spec: str | None) -> "Reference":
+    from interp.errors import UsageError
+    from interp.segmentation.references import LANGUAGES, find_reference
+
+    if language not in LANGUAGES:
+        raise UsageError(
+            f"--lang {language}: nobody here says where its words end",
+            f"Known: {', '.join(LANGUAGES)}.",
+        )
+    return find_reference(language, spec)
+
+
+def _places(names: list[str] | None) -> list[str]:
+    from interp.analyses.scored_gaps import LEAD_BYTE, SCORED_AT
+    from interp.errors import UsageError
+
+    known = {place.replace(" ", "-"): place for place in SCORED_AT}
+    for name in names or ():
+        if name not in known:
+            raise UsageError(f"--scored-at {name}: no such place", f"Known: {', '.join(known)}.")
+    return [known[name] for name in dict.fromkeys(names or ())] or [LEAD_BYTE]

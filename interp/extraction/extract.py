@@ -15,12 +15,14 @@ from interp.checkpoints.save import versions
 from interp.corpus.documents import Document
 from interp.errors import UsageError
 from interp.extraction.batches import Part
+from interp.extraction.hooks import require_hook_points
 from interp.extraction.increment_table import (
     DOCUMENTS,
     IncrementTable,
     is_whole,
     vocabulary_path,
 )
+from interp.extraction.interventions import Intervention
 from interp.extraction.reader import (
     SignalReader,
     default_batch_tokens,
@@ -28,7 +30,8 @@ from interp.extraction.reader import (
     rows_of,
 )
 from interp.extraction.shards import WHOLE, Shard
-from interp.extraction.signals import Signal, TokenColumns, find_signals
+from interp.extraction.signal import Signal, TokenColumns
+from interp.extraction.signals import find_signals
 from interp.extraction.survey import Corpus, survey, unchanged
 from interp.extraction.table_writer import (
     PartSignals,
@@ -61,6 +64,7 @@ def extract(
     dtype: str = "float32",
     stride: int | None = None,
     shard: Shard = WHOLE,
+    intervention: Intervention | None = None,
     batch_tokens: int | None = None,
     part_tokens: int = PART_TOKENS,
     progress: Progress | None = None,
@@ -70,8 +74,9 @@ def extract(
     A text is read in windows of the model's n_ctx; each token takes its value from the window
     in which it has the longest left context. One forward pass serves all signals and ends at
     the last hook point that is needed; what the token alone decides (shared increments, those
-    of layer 0) is looked up, and where that is all, no pass is made. Memory does not grow with
-    the text.
+    of layer 0) is looked up, and where that is all, no pass is made. With an intervention nothing
+    is looked up, and ``increment`` is what the model was made to use, layer by layer also where
+    increments are shared. Memory does not grow with the text.
 
     A folder in which the same extraction was begun is gone on with: finished parts stay. A
     complete one is left as it is.
@@ -80,13 +85,16 @@ def extract(
         checkpoint: The model; it reads where it is (``interp.load(..., device="cuda")``).
         documents: Gives the documents anew at each call; they are read twice.
         out: The folder of the table.
-        signals: Names from `interp.extraction.signals.SIGNALS`, or signals of your own; a table
-            knows them by their names.
+        signals: Names from `interp.extraction.signals.SIGNALS`, names ``HOOK:REDUCTION`` (see
+            `interp.extraction.reductions`), or signals of your own; a table knows them by their
+            names.
         dtype: ``float32``, or ``bfloat16`` for autocast: increments are float32 all the same.
         stride: Tokens from window to window, 8 to n_ctx; None for half of n_ctx.
         shard: Which documents to read; they keep their numbers in the corpus. See
             `interp.extraction.merge`.
-        batch_tokens: The most tokens of a batch; None for what suits the device.
+        intervention: What is done to the increments in the passes; None for nothing.
+        batch_tokens: The most tokens of a batch; None for what suits the device. Where attention
+            patterns are read, it can be fewer.
         part_tokens: Tokens of a part, which is what an interruption can cost; fewer where the
             model has many columns.
         progress: Called after each batch.
@@ -95,8 +103,8 @@ def extract(
         The complete table.
 
     Raises:
-        InputError: Unknown signal, no text, no document in the shard, or text that changed
-            meanwhile.
+        InputError: Unknown signal or hook point, no text, no document in the shard, text that
+            changed meanwhile, or an intervention that the model has no place for.
         OutputError: ``out`` holds something else, or cannot be written.
         UsageError: A dtype or stride that cannot be.
     """
@@ -105,10 +113,16 @@ def extract(
         raise UsageError(f"extraction: dtype must be float32 or bfloat16, not {dtype!r}")
     model, folder = checkpoint.model, Path(out)
     place = model.W_E.device
+    if intervention is not None:
+        intervention.layers_of(model.config)  # or the one line that it cannot act
+        found = tuple(signal.hooked or signal for signal in found)
     looked_up = {signal.name: signal.token_columns(model) for signal in found}
+    for signal in found:
+        require_hook_points(model, signal.hooks(model.config))
     wanted = {
         **_wanted(checkpoint, found, looked_up, dtype, stride, part_tokens),
         "shard": [shard.index, shard.count],
+        "intervention": None if intervention is None else intervention.about(),
     }
     there = started(folder)
     if there is not None:
@@ -124,7 +138,8 @@ def extract(
         torch.no_grad(),  # in inference mode autocast converts the weights anew at each use
         torch.autocast(place.type, torch.bfloat16, enabled=dtype == "bfloat16"),
     ):
-        read_part = _part_reader(SignalReader(model, found, looked_up, place, tokens))
+        reader = SignalReader(model, found, looked_up, place, tokens, intervention)
+        read_part = _part_reader(reader)
         of_shard = shard.of(unchanged(documents(), corpus, shard))
         n_parts = write_parts(folder, manifest, of_shard, read_part, progress)
     return finish(folder, manifest, n_parts)
@@ -187,9 +202,10 @@ def _wanted(
                 "columns": columns[signal.name],
                 "token_determined": list(looked_up[signal.name]),
                 "units": signal.units,
-                "seen": signal.seen,
+                "sees": signal.sees,
                 "describes_next": signal.describes_next,
                 "bound": signal.bound(config),
+                "fitted": signal.fitted,
             }
             for signal in signals
         },

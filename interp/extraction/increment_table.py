@@ -76,7 +76,8 @@ class IncrementTable:
         folder: Where it lies.
         manifest: What was extracted from what: ``checkpoint`` (its name), ``n_layers``,
             ``n_heads``, ``per_head``, ``max_increment``, ``window``, ``stride``, ``dtype``,
-            ``shard``, ``signals`` (``columns``, ``units``, ``seen``, ``saturated`` of each), ...
+            ``shard``, ``signals`` (``columns``, ``units``, ``sees``, ``saturated`` of each),
+            ``intervention``, ...
     """
 
     folder: Path

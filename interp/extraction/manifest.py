@@ -40,11 +40,14 @@ def read_manifest(folder: Path) -> dict[str, Any] | None:
             f"{path}: format version {version!r:.40}; this interp reads {FORMAT_VERSION}",
             "extract again, or use the interp that made it",
         )
-    manifest = {"shard": [0, 1], **manifest}  # which tables of interp 0.1 do not say
+    # which the first tables do not say
+    manifest = {"shard": [0, 1], "intervention": None, **manifest}
     if not _is_well_formed(manifest):
         raise InputError(
             f"{path}: damaged: fields are missing or wrong", "extract again to a new folder"
         )
+    for signal in manifest["signals"].values():
+        signal.setdefault("sees", "token")  # the first tables do not say it either
     return manifest
 
 
@@ -57,12 +60,15 @@ def _is_well_formed(manifest: dict[str, Any]) -> bool:
         and isinstance(signals, dict)
         and all(_is_signal(signal, is_complete) for signal in signals.values())
         and _is_shard(manifest["shard"])
+        and isinstance(manifest["intervention"], dict | None)
         and (not is_complete or _is_count(manifest.get("n_bytes")))
     )
 
 
 def _is_signal(signal: Any, is_complete: bool) -> bool:
     if not isinstance(signal, dict) or not _are_columns(signal.get("columns")):
+        return False
+    if signal.get("sees", "token") not in ("before", "token"):
         return False
     if not is_complete:
         return True

@@ -11,7 +11,8 @@ from torch import Tensor
 from interp.errors import InputError
 from interp.extraction.batches import Batch, Part, Rows
 from interp.extraction.hooks import reading
-from interp.extraction.signals import Forward, Signal, TokenColumns
+from interp.extraction.interventions import Intervention, intervening
+from interp.extraction.signal import Signal, TokenColumns
 from interp.model import Transformer
 from interp.model.attention import is_hooked
 
@@ -20,6 +21,8 @@ from interp.model.attention import is_hooked
 # 1.6 times as long.
 _BATCH_TOKENS = {"cpu": {"float32": 2048, "bfloat16": 4096}}
 _BATCH_TOKENS_OF_AN_ACCELERATOR = 65_536
+
+_MOST_SCORES = 1 << 28  # of a batch, query by key and head: 1 GiB, one layer at a time
 
 
 @dataclass(frozen=True)
@@ -32,6 +35,7 @@ class SignalReader:
         looked_up: The columns of each signal that the token alone decides.
         device: Where the model is.
         batch_tokens: The most tokens of a batch.
+        intervention: What is done to the increments during the passes; None for nothing.
     """
 
     model: Transformer
@@ -39,6 +43,7 @@ class SignalReader:
     looked_up: Mapping[str, TokenColumns]
     device: torch.device
     batch_tokens: int
+    intervention: Intervention | None = None
 
     def __post_init__(self) -> None:
         """Refuse a hooked model: look-ups would ignore its hooks, and the manifest them all."""
@@ -77,31 +82,76 @@ class SignalReader:
         if not by_pass:
             on_tokens(len(part.rows))
             return columns
-        for batch in part.batches(self.batch_tokens):
+        for batch in part.batches(self._tokens_at_a_time([signal for signal, _ in by_pass])):
             self._read_batch(part, batch, by_pass)
             on_tokens(int((part.length - part.n_old)[batch.windows].sum()))
         return columns
+
+    def _tokens_at_a_time(self, signals: list[Signal]) -> int:
+        """The most tokens of a batch: fewer where a pass has to keep attention scores."""
+        config = self.model.config
+        hooks = [name for signal in signals for name in signal.hooks(config)]
+        if any(name.endswith((".hook_pattern", ".hook_attn_scores")) for name in hooks):
+            return min(self.batch_tokens, _MOST_SCORES // (config.n_heads * config.n_ctx))
+        return self.batch_tokens
 
     def _read_batch(
         self, part: Part, batch: Batch, by_pass: list[tuple[Signal, np.ndarray]]
     ) -> None:
         """One forward pass; each signal's values go to the rows that the batch gives."""
-        hooks = {signal.name: signal.hooks(self.model.config) for signal, _ in by_pass}
-        reads_logits = any(signal.reads_logits for signal, _ in by_pass)
+        documents, config = part.doc[batch.windows], self.model.config
+        hooks = {
+            signal.name: signal.hooks_of_documents(documents)
+            if signal.hooks_of_documents
+            else signal.hooks(config)
+            for signal, _ in by_pass
+        }
+        reads_logits = any(signal.of_logits is not None for signal, _ in by_pass)
         ids = torch.from_numpy(batch.ids()).to(self.device)
         next_ids = torch.from_numpy(batch.next_ids()).to(self.device)
+
+        def take(hook: str, activation: Tensor) -> dict[str, Tensor]:
+            return {
+                name: _checked(reductions[hook](activation), ids, name)
+                for name, reductions in hooks.items()
+                if hook in reductions
+            }
+
         logits: Tensor | None = None
         names = [name for of_signal in hooks.values() for name in of_signal]
-        with reading(self.model, names, stop=not reads_logits) as activations:
+        with (
+            intervening(self.model, self.intervention, batch, ids),
+            reading(self.model, names, stop=not reads_logits, take=take) as taken,
+        ):
             logits = self.model(ids)
         for signal, values in by_pass:
-            forward = Forward(
-                activations={name: activations[name] for name in hooks[signal.name]},
-                logits=logits if signal.reads_logits else None,
-                next_ids=next_ids,
-            )
-            taken, rows = batch.taken(rows_of(signal, part))
-            values[:, rows] = signal.reduce(forward).float().cpu().numpy()[taken].T
+            read = [taken[hook][signal.name] for hook in hooks[signal.name]]
+            if signal.of_logits is not None:
+                assert logits is not None
+                read.append(_checked(signal.of_logits(logits, next_ids), ids, signal.name))
+            columns = torch.cat(read, dim=-1)
+            if columns.shape[-1] != len(values):
+                raise InputError(
+                    f"extraction: signal {signal.name} names {len(values)} columns to be read, but "
+                    f"its hooks give {columns.shape[-1]}"
+                )
+            mask, rows = batch.taken(rows_of(signal, part))
+            values[:, rows] = columns.cpu().numpy()[mask].T
+
+
+def _checked(reduced: Tensor, ids: Tensor, name: str) -> Tensor:
+    """What a signal's reduction gave, as float32.
+
+    Raises:
+        InputError: It does not have the shape ``[batch, pos, column]``.
+    """
+    if reduced.ndim != 3 or reduced.shape[:2] != ids.shape:
+        batch, n_pos = ids.shape
+        raise InputError(
+            f"extraction: signal {name}: a reduction gives the shape {list(reduced.shape)}, "
+            f"not [{batch}, {n_pos}, column]"
+        )
+    return reduced.float()
 
 
 def rows_of(signal: Signal, part: Part) -> Rows:

@@ -30,6 +30,7 @@ IDENTITY = {
     "stride": "stride",
     "dtype": "dtype",
     "signals": "signals",
+    "intervention": "intervention",
     "part_tokens": "size of the parts",
 }
 """What must be the same for an extraction to go on in a folder, with the words for it."""
@@ -94,7 +95,8 @@ def refuse_difference(folder: Path, there: Mapping[str, Any], wanted: Mapping[st
             continue
         has, wants = _comparable(key, there.get(key)), _comparable(key, wanted[key])
         if has != wants:
-            shown = "" if key == "model" else f": {str(has)[:40]} there, {str(wants)[:40]} wanted"
+            is_long = key in ("model", "intervention")
+            shown = "" if is_long else f": {str(has)[:40]} there, {str(wants)[:40]} wanted"
             raise OutputError(
                 f"{folder}: holds an extraction that differs in {words}{shown}",
                 "choose another --out, or delete that folder",
@@ -244,9 +246,10 @@ def _check_can_be_made(folder: Path) -> None:
 
 
 def _comparable(key: str, value: Any) -> Any:
-    """``value`` as JSON gives it back; of signals, their names."""
+    """``value`` as JSON gives it back; of signals, their names and what they were fitted to."""
     if key == "signals":
-        return ", ".join(sorted(value))
+        fitted = {name: about.get("fitted") for name, about in value.items()}
+        return ", ".join(f"{name} ({to})" if to else name for name, to in sorted(fitted.items()))
     return json.loads(json.dumps(value))
 
 

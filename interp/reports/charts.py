@@ -1,6 +1,6 @@
 """Charts of analysis tables with Plotly: what is drawn is in the table, nothing is computed."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import cycle
 from typing import Any
 
@@ -27,7 +27,8 @@ from interp.reports.chart import (
     rows_of,
     variants,
 )
-from interp.tables import LEAD_BYTE_CEILING
+from interp.reports.dot_chart import dot_chart
+from interp.tables import LEAD_BYTE_CEILING, score_name
 
 
 def auc_chart(table: pd.DataFrame, *, key: str = "auc") -> Chart:
@@ -37,7 +38,9 @@ def auc_chart(table: pd.DataFrame, *, key: str = "auc") -> Chart:
         table: Rows of a word-boundary analysis, of one checkpoint.
         key: The chart's name on its page.
     """
-    scores = [row for row in rows_of(table) if row["statistic"] == "roc_auc"]
+    shown = ("increment", LEAD_BYTE_CEILING)
+    areas = [row for row in rows_of(table) if row["statistic"] == "roc_auc"]
+    scores = [row for row in areas if row["signal"] in shown]
     drawn = [row for row in scores if row["value"] is not None]
     ceilings = [row for row in drawn if row["signal"] == LEAD_BYTE_CEILING]
     rows = [row for row in drawn if row["signal"] != LEAD_BYTE_CEILING]
@@ -59,7 +62,41 @@ def auc_chart(table: pd.DataFrame, *, key: str = "auc") -> Chart:
     )
 
 
-def byte_class_chart(table: pd.DataFrame, *, key: str = "byte-classes") -> Chart:
+def baseline_chart(table: pd.DataFrame, *, key: str = "baselines") -> Chart:
+    """ROC-AUC of everything but the increments: what they have to beat.
+
+    Args:
+        table: Rows of a word-boundary analysis, of one checkpoint.
+        key: The chart's name on its page.
+    """
+    areas = table.query("statistic == 'roc_auc' and signal != 'increment'")
+    return dot_chart(
+        areas,
+        baseline_name,
+        key=key,
+        title="What an area has to beat: ROC-AUC of other scores of the same gaps",
+        note="In brackets: what each has seen of the next character.",
+        lines=[("chance 0.5", 0.5)],
+    )
+
+
+def baseline_name(row: Row) -> str:
+    """A score, and what it has seen."""
+    name = score_name(row["signal"], row["layer"], row["head"], row["group"])
+    return f"{name} ({SEEN_IN_WORDS[str(row['seen'])]})"
+
+
+SEEN_IN_WORDS = {"before": "nothing", "lead byte": "lead byte", "character": "all of it"}
+"""What a score has seen of the next character, for a reader."""
+
+
+def byte_class_chart(
+    table: pd.DataFrame,
+    *,
+    key: str = "byte-classes",
+    kind: str = "byte class",
+    hues: Mapping[str, str] | None = None,
+) -> Chart:
     """The mean of every byte class with its interval, one panel per layer.
 
     Panels have axes of their own that begin at 0, so that within a layer lengths compare, and
@@ -68,11 +105,14 @@ def byte_class_chart(table: pd.DataFrame, *, key: str = "byte-classes") -> Chart
     Args:
         table: Rows of a byte-class analysis, of one checkpoint, signal and reference.
         key: The chart's name on its page.
+        kind: What the classes are.
+        hues: Of classes that are not those of bytes, in the order in which they are shown: the
+            byte class whose colour each one has.
     """
     means = [row for row in rows_of(table) if row["statistic"] == "mean"]
     rows = [row for row in means if row["value"] is not None]
     signal = str(rows[0]["signal"] or "increment") if rows else "increment"
-    title = f"Mean {signal} by byte class"
+    title = f"Mean {signal} by {kind}"
     remarks = remarks_on(means, lambda row: f"{row_name(row)}, {row['group']}")
     if not rows:
         return Chart(key, title, title, remarks=remarks or ("Not defined: there is no byte.",))
@@ -88,7 +128,7 @@ def byte_class_chart(table: pd.DataFrame, *, key: str = "byte-classes") -> Chart
         key,
         title,
         f"{title}, one panel for each of {', '.join(layers)}; the table has the numbers.",
-        variants(lambda mode, size: _byte_class_figure(rows, layers, mode, size)),
+        variants(lambda mode, size: _byte_class_figure(rows, layers, hues, mode, size)),
         note=note,
         remarks=remarks,
     )
@@ -206,10 +246,16 @@ def _spread(values: Sequence[float], apart: float) -> list[float]:
     return placed
 
 
-def _byte_class_figure(rows: list[Row], layers: Sequence[str], mode: str, size: str) -> go.Figure:
+def _byte_class_figure(
+    rows: list[Row],
+    layers: Sequence[str],
+    hues: Mapping[str, str] | None,
+    mode: str,
+    size: str,
+) -> go.Figure:
     """Panels in a grid of at most six columns, of two where it is narrow."""
     is_wide = size == "wide"
-    groups = _ordered_groups(rows)
+    groups = _ordered_groups(rows, hues)
     n_grid_rows = -(-len(layers) // (6 if is_wide else 2))
     n_columns = -(-len(layers) // n_grid_rows)
     panel_px, gap_px = (20 if is_wide else 18) * len(groups), 62
@@ -228,7 +274,7 @@ def _byte_class_figure(rows: list[Row], layers: Sequence[str], mode: str, size: 
         panel = [row for row in rows if layer_name(row) == layer]
         suffix = "" if index == 0 else str(index + 1)
         _add_axes(drawn, panel, groups, suffix, mode, domains, has_labels=column == 0)
-        _add_means(drawn, panel, suffix, mode)
+        _add_means(drawn, panel, suffix, hues or {}, mode)
         add_panel_name(drawn, layer, mode, left=left, top=top, above_px=6)
     return drawn
 
@@ -290,11 +336,13 @@ def _reaches_one(rows: Sequence[Row]) -> bool:
     return rows[0]["signal"] in (None, "increment") and _mean_range(rows)[1] >= 1.0
 
 
-def _add_means(drawn: go.Figure, panel: list[Row], suffix: str, mode: str) -> None:
+def _add_means(
+    drawn: go.Figure, panel: list[Row], suffix: str, hues: Mapping[str, str], mode: str
+) -> None:
     """Bars with their intervals, or a dot for every head."""
     groups = [str(row["group"]) for row in panel]
     counts = ["" if row["n"] is None else f", n = {row['n']:,}" for row in panel]
-    shades = [_shade(group, mode) for group in groups]
+    shades = [_shade(hues.get(group, group), mode) for group in groups]
     shared: dict[str, Any] = {
         "x": [row["value"] for row in panel],
         "y": groups,
@@ -314,11 +362,12 @@ def _add_means(drawn: go.Figure, panel: list[Row], suffix: str, mode: str) -> No
         drawn.add_bar(orientation="h", marker={"color": shades}, error_x=bars, **shared)
 
 
-def _ordered_groups(rows: list[Row]) -> list[str]:
-    """The classes of the table, as the text floor orders them; others after them."""
-    order: dict[str, float] = {name: i for i, name in enumerate(text.BYTE_CLASSES)}
-    order["lowercase"] = order["lowercase, word-internal"] + 0.5
-    order["continuation"] = order["continuation after E4-E9"] - 0.5
+def _ordered_groups(rows: list[Row], hues: Mapping[str, str] | None) -> list[str]:
+    """The classes of the table, as ``hues`` or the text floor orders them; others after them."""
+    order: dict[str, float] = {name: i for i, name in enumerate(hues or text.BYTE_CLASSES)}
+    if hues is None:
+        order["lowercase"] = order["lowercase, word-internal"] + 0.5
+        order["continuation"] = order["continuation after E4-E9"] - 0.5
     present = dict.fromkeys(str(row["group"]) for row in rows)
     return sorted(present, key=lambda name: order.get(name, len(order)))
 

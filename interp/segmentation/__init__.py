@@ -4,11 +4,17 @@ from collections.abc import Callable
 
 from interp.errors import InputError
 from interp.segmentation.chinese import ChineseSegmenter
-from interp.segmentation.gaps import Gaps, Segmenter
+from interp.segmentation.english import DelimiterSegmenter
+from interp.segmentation.gaps import Gaps, Reference, Segmenter
+from interp.segmentation.japanese import JapaneseSegmenter
+from interp.segmentation.thai import ThaiSegmenter
 
-__all__ = ["SEGMENTERS", "Gaps", "Segmenter", "find_segmenter"]
+__all__ = ["SEGMENTERS", "Gaps", "Reference", "Segmenter", "find_segmenter"]
 
 SEGMENTERS: dict[str, Callable[[], Segmenter]] = {
+    "en": DelimiterSegmenter,
+    "ja": JapaneseSegmenter,
+    "th": ThaiSegmenter,
     "zh": ChineseSegmenter,
 }
 """Who says where words end, by language. Nothing is loaded before one is made."""

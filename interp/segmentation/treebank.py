@@ -1,6 +1,5 @@
 """Words as people marked them: treebanks in the CoNLL-U format of Universal Dependencies."""
 
-import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from io import StringIO
@@ -10,7 +9,8 @@ from typing import Any
 import conllu
 from conllu.exceptions import ParseException
 
-from interp.errors import InputError, reason
+from interp.errors import InputError
+from interp.segmentation.text_file import read_text_file
 
 
 @dataclass(frozen=True)
@@ -22,16 +22,19 @@ class Sentence:
 
     Attributes:
         sentence_id: Its name; "" where the file gives none.
-        document_id: The name of its document; "" where the file gives none.
+        document_id: The name of its document, or its number where it has none; "" for a sentence
+            of no document.
         text: The sentence as it was written.
         word_spans: Where each word lies, as ``[start, end)`` in code points of ``text``; in
             order and without overlap. What lies between words is space.
+        has_space_after: Whether a space stands between it and the next one.
     """
 
     sentence_id: str
     document_id: str
     text: str
     word_spans: tuple[tuple[int, int], ...]
+    has_space_after: bool = True
 
     def __post_init__(self) -> None:
         """Check that the words lie in the text, one after the other, with nothing but space."""
@@ -72,38 +75,39 @@ def read_treebank(path: str | Path) -> Treebank:
         InputError: It cannot be read, is no CoNLL-U, has no sentence, or has words that are
             not in the text of their sentence.
     """
-    where = Path(path)
+    file = read_text_file(path, "treebank")
     try:
-        content = where.read_bytes()
-        sentences = tuple(_sentences(content.decode("utf-8-sig")))
-    except OSError as error:
-        raise InputError(f"cannot read the treebank {where}: {reason(error)}") from error
-    except (UnicodeDecodeError, ParseException, ValueError, KeyError, TypeError) as error:
+        sentences = tuple(_sentences(file.text))
+    except (ParseException, ValueError, KeyError, TypeError) as error:
         # the last two are of lines whose columns are not those of CoNLL-U
         is_said = not isinstance(error, KeyError | TypeError)
         problem = (" ".join(str(error).split()) if is_said else "") or "it is no CoNLL-U"
         raise InputError(
-            f"cannot read the treebank {where}: {problem}",
+            f"cannot read the treebank {path}: {problem}",
             "It must be a CoNLL-U file of Universal Dependencies.",
         ) from error
     if not sentences:
-        raise InputError(f"the treebank {where} has no sentence", "Is it a CoNLL-U file?")
-    return Treebank(where.stem, hashlib.sha256(content).hexdigest(), sentences)
+        raise InputError(f"the treebank {path} has no sentence", "Is it a CoNLL-U file?")
+    return Treebank(file.stem, file.sha256, sentences)
 
 
 def _sentences(content: str) -> Iterator[Sentence]:
-    document_id = ""
-    for parsed in conllu.parse_incr(StringIO(content), field_parsers=_UNREAD_FIELDS):
+    document_id, n_documents = "", 0
+    parsed_sentences = conllu.parse_incr(StringIO(content), field_parsers=_UNREAD_FIELDS)
+    for number, parsed in enumerate(parsed_sentences, 1):
         metadata = parsed.metadata
         if "newdoc id" in metadata or "newdoc" in metadata:
-            document_id = metadata.get("newdoc id") or ""
+            n_documents += 1
+            document_id = metadata.get("newdoc id") or metadata.get("newdoc") or str(n_documents)
         forms = [(token["form"], _has_space_after(token)) for token in _written(parsed)]
         text = metadata.get("text")
         if text is None:
             text = "".join(form + " " * is_spaced for form, is_spaced in forms).rstrip(" ")
+        if not forms and not text:
+            continue  # comments alone
         sentence_id = metadata.get("sent_id") or ""
-        spans = _spans(text, [form for form, _ in forms], sentence_id)
-        yield Sentence(sentence_id, document_id, text, spans)
+        spans = _spans(text, [form for form, _ in forms], sentence_id or f"number {number}")
+        yield Sentence(sentence_id, document_id, text, spans, not forms or forms[-1][1])
 
 
 def _written(parsed: conllu.TokenList) -> Iterator[dict[str, Any]]:

@@ -9,6 +9,7 @@ from interp.corpus.sources import TextInput, ignore
 from interp.errors import OutputError, reason
 from interp.extraction.extract import extract
 from interp.files import is_partial, make_folder
+from interp.studies.boundaries import BOUNDARY_SIGNALS
 from interp.studies.first_look import FirstLook, first_look
 from interp.studies.reading import EXTRACTING, Progress, Warnings, documents_of, stage
 from interp.studies.writing import write_text
@@ -73,6 +74,7 @@ def demo(
         checkpoint,
         lambda: documents_of(sample, warnings),
         folder / INCREMENTS,
+        signals=BOUNDARY_SIGNALS,
         progress=stage(EXTRACTING, progress),
     )
     found = first_look(

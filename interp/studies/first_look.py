@@ -6,14 +6,19 @@ from dataclasses import dataclass
 import pandas as pd
 
 from interp.analyses.byte_classes import byte_classes, vocabulary_byte_classes
-from interp.analyses.word_boundaries import word_boundary_auc
 from interp.checkpoints import Checkpoint
-from interp.corpus.rows import counted
 from interp.corpus.sources import ignore
 from interp.extraction.increment_table import IncrementTable
+from interp.segmentation.references import find_reference
+from interp.studies.boundaries import (
+    BoundarySignals,
+    boundary_table,
+    counts_for,
+    scored_gaps,
+)
 from interp.studies.first_look_page import first_look_page
 from interp.studies.plots import MAX_PLOTS
-from interp.studies.reading import BYTE_CLASSES, WORD_BOUNDARIES, Progress, Warnings, stage
+from interp.studies.reading import BYTE_CLASSES, Progress, Warnings, stage
 
 LANGUAGE = "zh"
 """The language whose words are looked for."""
@@ -83,25 +88,21 @@ def byte_class_table(
 def word_boundary_table(
     increments: IncrementTable,
     *,
-    language: str = LANGUAGE,
     warn: Callable[[str], None] = ignore,
     progress: Progress | None = None,
 ) -> pd.DataFrame:
-    """The area under the ROC curve of the increments against a segmenter.
+    """What `interp.studies.boundaries.boundary_table` gives of every signal against jieba.
 
     Args:
         increments: A complete table.
-        language: Whose words.
         warn: Called with one line where texts seem to be in another language.
         progress: Called as the work goes on.
     """
-    found = word_boundary_auc(
-        increments, language=language, progress=stage(WORD_BOUNDARIES, progress)
+    gaps = scored_gaps(
+        BoundarySignals([(increments, increments.signals)]),
+        find_reference(LANGUAGE),
+        counts=counts_for(LANGUAGE),
+        warn=warn,
+        progress=progress,
     )
-    for row in found.query("statistic == 'other_script'").to_dict("records"):
-        judged = counted(row["n_documents"], "judged text")
-        warn(
-            f"{row['group']} in {row['value']:,.0f} of {judged}: {row['reference']} judges them "
-            "all the same, and may not know the language"
-        )
-    return found
+    return boundary_table(gaps)

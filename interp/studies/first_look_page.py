@@ -13,7 +13,7 @@ from interp.extraction.increment_table import IncrementTable
 from interp.model import IncrementsConfig
 from interp.reports import page as pages
 from interp.reports.character_positions import PositionTrace
-from interp.reports.charts import auc_chart, byte_class_chart
+from interp.reports.charts import auc_chart, baseline_chart, byte_class_chart
 from interp.reports.pictures import position_picture
 from interp.reports.position_plot import position_plot
 from interp.studies.facts import held_out_loss_in_words, model_in_words, training_in_words
@@ -51,6 +51,13 @@ _HOW_BOUNDARIES = (
     "ceiling is what the best function of the lead byte alone reaches, so no increment that the "
     "byte alone decides can be above the one in sample. jieba is another program's opinion, not "
     "the truth."
+)
+_HOW_BASELINES = (
+    "Surprisal and entropy are the same model's predictions of the next byte. The others need no "
+    "model: what the lead byte, or the character before the gap with that byte, said of jieba's "
+    "boundaries in other texts; and, from counts of Chinese Wikipedia that know no words, minus "
+    "the pointwise mutual information of the two characters and how open each of them is to its "
+    "neighbours (branching entropy). Compare scores that have seen the same of the next character."
 )
 _HOW_CLASSES = (
     "Mean increment of every byte by its class, in positions; plain rotary positions have 1 "
@@ -98,6 +105,8 @@ def first_look_page(
             [
                 _HOW_BOUNDARIES,
                 auc_chart(word_boundaries),
+                baseline_chart(word_boundaries),
+                _HOW_BASELINES,
                 pages.table(
                     word_boundaries,
                     caption="Areas under the ROC curve",

@@ -13,6 +13,12 @@ LOSS_NATS = {"rope": 1.0753, "shared": 1.0747, "per-layer": 1.0722, "per-layer-p
 EN_DELIMITERS_AUC = 0.97
 """Of the shared increment for space, newline and punctuation in English."""
 
+HEADS_SPEARMAN, N_HEADS = -0.48, 48
+"""Of mean increment and attention look-back over all heads of the per-head model."""
+
+CODE_SCOPE, CODE_REST = 8.0, 1.0
+"""About where one layer of a model of Python puts newline and brackets, and all else."""
+
 
 @dataclass(frozen=True)
 class PublishedClass:

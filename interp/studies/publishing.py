@@ -14,7 +14,7 @@ from interp.reports.verdicts import verdict_list
 from interp.studies.facts import training_in_words
 from interp.studies.plots import harmless
 from interp.studies.registry import PAGES
-from interp.studies.study import LANGUAGES, TREEBANK, Finding, Study, StudyInput
+from interp.studies.study import LANGUAGES, TEXTS, TREEBANK, Finding, Study, StudyInput, treebank_of
 from interp.studies.text_files import TextFile, TextRecord, text_record
 from interp.studies.writing import write_text
 
@@ -76,8 +76,13 @@ def _reference_arguments(given: StudyInput) -> str:
     """Those of the treebanks that were read, with their folder as ``$TREEBANKS``."""
     if not given.used_treebanks:
         return ""
-    names = [Path(spec.removeprefix(TREEBANK)).name for spec in given.references]
-    return "".join(f" --reference {TREEBANK}$TREEBANKS/{harmless(name)}" for name in names)
+    arguments = ""
+    for language, path in map(treebank_of, given.references):
+        prefix = "" if language == "zh" else f"{language}="
+        if Path(path).stem in given.used_treebanks:
+            name = harmless(Path(path).name)
+            arguments += f" --reference {prefix}{TREEBANK}$TREEBANKS/{name}"
+    return arguments
 
 
 def _place(path: Path, otherwise: str) -> str:
@@ -120,7 +125,7 @@ def _facts(given: StudyInput, record: TextRecord, command: str) -> list[tuple[st
     facts = [("Checkpoints", "; ".join(map(_in_words, given.used_checkpoints.values())))]
     for language in given.used_texts:
         files = [file for file in record.files if file.language == language]
-        facts.append((f"{LANGUAGES[language]} text", _text_in_words(given, language, files)))
+        facts.append((f"{TEXTS[language]} text", _text_in_words(given, language, files)))
     return [*facts, ("Command", command)]
 
 
@@ -167,7 +172,7 @@ def _readme(
         for name, checkpoint in given.used_checkpoints.items()
     ]
     files = [
-        f"| {_cell(file.name)} | {LANGUAGES[file.language]} | {_number(file.n_bytes)} | "
+        f"| {_cell(file.name)} | {TEXTS[file.language]} | {_number(file.n_bytes)} | "
         f"{_number(file.n_rows)} | `{file.sha256}` |"
         for file in record.files
     ]
@@ -202,9 +207,19 @@ def _about_text(record: TextRecord) -> str:
     if not record.files:
         return "The texts are in the package, under its MIT licence, and so are these tables."
     if record.is_recorded:
+        languages = {file.language for file in record.files}
+        of_articles = (
+            " Their text is from Wikipedia, under CC BY-SA 4.0 (English: 3.0), and so are these "
+            "tables."
+        )
+        of_source = (
+            " Python source is from the standard library of Python 3.11, under the PSF License "
+            "Agreement."
+        )
         return (
-            "`docs/text.md` says what these files are. Their text is from Wikipedia, under "
-            "CC BY-SA 4.0 (English: 3.0), and so are these tables."
+            "`docs/text.md` says what these files are."
+            + (of_articles if languages & set(LANGUAGES) else "")
+            + (of_source if "python" in languages else "")
         )
     return NOT_COMPARABLE + " `docs/text.md` says which text that is."
 

@@ -4,7 +4,7 @@ import hashlib
 import json
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
@@ -18,7 +18,11 @@ from interp.corpus.sources import TextInput, ignore
 from interp.errors import OutputError
 from interp.extraction.extract import extract, training_fingerprint
 from interp.extraction.increment_table import IncrementTable
+from interp.extraction.interventions import Intervention
+from interp.extraction.probe import PROBE, ridge_probe
 from interp.extraction.table_writer import started
+from interp.segmentation.gaps import Gaps, Reference
+from interp.segmentation.references import SegmenterReference
 
 Progress = Callable[[str, int, int | None], None]
 """Called with what is being done, the bytes done, and those in all (None where not known)."""
@@ -55,6 +59,9 @@ def increments_of(
     *,
     signals: Sequence[str] = ("increment",),
     stride: int | None = None,
+    dtype: str = "float32",
+    intervention: Intervention | None = None,
+    reference: Reference | None = None,
     warn: Callable[[str], None] = ignore,
     progress: Progress | None = None,
 ) -> Iterator[IncrementTable]:
@@ -67,8 +74,11 @@ def increments_of(
     Args:
         checkpoint: The model.
         text_input: The text.
-        signals: Names from `interp.extraction.signals.SIGNALS`.
+        signals: Names as for `interp.extraction.extract.extract`.
         stride: Tokens from window to window; None for half a window.
+        dtype: As for `interp.extraction.extract.extract`.
+        intervention: What is done to the increments; None for nothing.
+        reference: Who says where words end, where that also says what is to be read.
         warn: Called with one line for what is odd but can be read; each line once.
         progress: Called as the extraction goes on.
 
@@ -76,15 +86,80 @@ def increments_of(
         InterpError: As in `interp.extraction.extract.extract`.
     """
     warnings = warn if isinstance(warn, Warnings) else Warnings(warn)
-    with _own_folder(_key(checkpoint, text_input, signals, stride)) as folder:
+
+    def documents() -> Iterator[Document]:
+        given = documents_of(text_input, warnings)
+        return given if reference is None else _documents_to_judge(reference, given)
+
+    key = _key(checkpoint, text_input, signals, stride, dtype, intervention, reference)
+    with _own_folder(key) as folder:
         yield extract(
             checkpoint,
-            lambda: documents_of(text_input, warnings),
+            documents,
             folder,
             signals=signals,
             stride=stride,
+            dtype=dtype,
+            intervention=intervention,
             progress=stage(EXTRACTING, progress),
         )
+
+
+@contextmanager
+def probe_of(
+    checkpoint: Checkpoint,
+    text_input: TextInput,
+    reference: Reference,
+    *,
+    warn: Callable[[str], None] = ignore,
+    progress: Progress | None = None,
+) -> Iterator[IncrementTable]:
+    """The scores of a ridge probe for a reference's boundaries, kept as `increments_of` does.
+
+    Args:
+        checkpoint: The model.
+        text_input: The text.
+        reference: Who says where words end.
+        warn: Called with one line for what is odd but can be read; each line once.
+        progress: Called as the two passes go on.
+
+    Raises:
+        InterpError: As in `interp.extraction.probe.ridge_probe`.
+    """
+    warnings = warn if isinstance(warn, Warnings) else Warnings(warn)
+    key = _key(checkpoint, text_input, [PROBE], None, "float32", None, reference)
+    with _own_folder(key) as folder:
+        yield ridge_probe(
+            checkpoint,
+            lambda: judged_documents(reference, documents_of(text_input, warnings)),
+            folder,
+            progress=stage(PROBE, progress),
+        )
+
+
+def judged_documents(
+    reference: Reference, documents: Iterable[Document]
+) -> Iterator[tuple[Document, Gaps]]:
+    """The documents that a reference judges, each with its gaps.
+
+    Args:
+        reference: Who says where words end.
+        documents: Those of the input; the reference judges them, or what it makes or brings
+            instead.
+    """
+    if isinstance(reference, SegmenterReference):
+        for document in documents:
+            yield document, reference.segmenter.gaps(document.content[:])
+        return
+    contents = (document.content[:] for document in documents)
+    for number, (content, gaps) in enumerate(reference.read(contents)):
+        yield Document(source=reference.reference, id=str(number), content=content), gaps
+
+
+def _documents_to_judge(reference: Reference, given: Iterator[Document]) -> Iterator[Document]:
+    if isinstance(reference, SegmenterReference):
+        return given  # no need to ask it for gaps
+    return (document for document, _ in judged_documents(reference, given))
 
 
 def documents_of(text_input: TextInput, warn: Callable[[str], None]) -> Iterator[Document]:
@@ -119,7 +194,13 @@ def stage(name: str, progress: Progress | None) -> Callable[[int, int | None], N
 
 
 def _key(
-    checkpoint: Checkpoint, text_input: TextInput, signals: Sequence[str], stride: int | None
+    checkpoint: Checkpoint,
+    text_input: TextInput,
+    signals: Sequence[str],
+    stride: int | None,
+    dtype: str,
+    intervention: Intervention | None,
+    reference: Reference | None,
 ) -> str:
     parts = [
         interp.__version__,
@@ -131,6 +212,13 @@ def _key(
         [text_input.files, text_input.corpora, checkpoint.name],
         [list(signals), stride],
     ]
+    if dtype != "float32":
+        parts.append(dtype)
+    if intervention is not None:
+        parts.append(intervention.about())
+    is_asked = PROBE in signals or not isinstance(reference, SegmenterReference)
+    if reference is not None and is_asked:
+        parts.append([reference.reference, reference.judged, reference.details])
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]
 
 

@@ -3,11 +3,17 @@
 from collections.abc import Mapping
 
 from interp.studies import (
+    ablation,
     byte_class_study,
+    code_study,
     en_delimiters,
+    entity_order,
+    heads,
     loss_comparison,
+    other_scripts,
     position_study,
     training_dynamics,
+    zh_boundaries_in_context,
     zh_word_boundaries,
 )
 from interp.studies.study import Study
@@ -18,7 +24,13 @@ STUDIES: Mapping[str, Study] = {
         loss_comparison.STUDY,
         byte_class_study.STUDY,
         zh_word_boundaries.STUDY,
+        zh_boundaries_in_context.STUDY,
+        other_scripts.STUDY,
         en_delimiters.STUDY,
+        entity_order.STUDY,
+        heads.STUDY,
+        ablation.STUDY,
+        code_study.STUDY,
         position_study.STUDY,
         training_dynamics.STUDY,
     )

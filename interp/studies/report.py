@@ -5,6 +5,7 @@ from pathlib import Path
 
 from interp.checkpoints import Checkpoint
 from interp.corpus.sources import TextInput, ignore
+from interp.studies.boundaries import BOUNDARY_SIGNALS
 from interp.studies.first_look import FirstLook, first_look
 from interp.studies.reading import Progress, Warnings, increments_of
 from interp.studies.writing import check_writable, write_text
@@ -38,7 +39,9 @@ def report(
     path = Path(out)
     check_writable(path)
     warnings = Warnings(warn)
-    with increments_of(checkpoint, text_input, warn=warnings, progress=progress) as increments:
+    with increments_of(
+        checkpoint, text_input, signals=BOUNDARY_SIGNALS, warn=warnings, progress=progress
+    ) as increments:
         found = first_look(
             checkpoint,
             increments,

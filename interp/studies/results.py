@@ -8,6 +8,7 @@ from interp.corpus.sources import TextInput
 from interp.extraction.extract import extract
 from interp.files import make_folder
 from interp.reports.gallery import write_gallery
+from interp.studies.boundaries import BOUNDARY_SIGNALS
 from interp.studies.demo import BYTE_CLASSES, MAX_PLOTS, WORD_BOUNDARIES
 from interp.studies.first_look import first_look
 from interp.studies.reading import EXTRACTING, Progress, Warnings, documents_of, stage
@@ -45,6 +46,7 @@ def results(
             checkpoint,
             lambda: documents_of(sample, warnings),
             Path(folder) / "increments",
+            signals=BOUNDARY_SIGNALS,
             progress=stage(EXTRACTING, progress),
         )
         found = first_look(

@@ -16,18 +16,43 @@ from interp.corpus.files import shown
 from interp.corpus.sources import TextInput, ignore
 from interp.errors import CheckpointError, InputError, UsageError
 from interp.extraction.increment_table import IncrementTable
+from interp.extraction.interventions import Intervention
 from interp.reports.page import Section
 from interp.reports.verdicts import Verdict
+from interp.segmentation.gaps import Reference
+from interp.segmentation.references import LANGUAGES as SCRIPT_LANGUAGES
 from interp.segmentation.treebank import Treebank, read_treebank
-from interp.studies.reading import Progress, Warnings, documents_of, increments_of, stage
+from interp.segmentation.treebank_reference import TreebankReference
+from interp.studies.reading import (
+    Progress,
+    Warnings,
+    documents_of,
+    increments_of,
+    probe_of,
+    stage,
+)
 from interp.studies.text_files import require_files
 
 LANGUAGES = {"en": "English", "zh": "Chinese"}
-"""Languages of held-out text that studies ask for, by the prefix of a corpus."""
+"""Languages of the articles that the bilingual models read, by the prefix of a corpus."""
 
+TEXTS = {**LANGUAGES, "python": "Python source"}
+"""All kinds of held-out text that studies ask for, by the prefix of a corpus."""
 
 TREEBANK = "ud:"
 """What stands before the file of a treebank."""
+
+
+def treebank_of(spec: str) -> tuple[str, str]:
+    """Language and file of a treebank as the user named it; no file for what is none.
+
+    >>> treebank_of("ud:gsd.conllu"), treebank_of("ja=ud:gsd.conllu"), treebank_of("gsd.conllu")
+    (('zh', 'gsd.conllu'), ('ja', 'gsd.conllu'), ('zh', ''))
+    """
+    before, colon, path = spec.partition(TREEBANK)
+    if not colon or (before and not before.endswith("=")):
+        return "zh", ""
+    return before.removesuffix("=") or "zh", path
 
 
 class MissingCheckpoint(CheckpointError):
@@ -89,13 +114,14 @@ class StudyInput:
         corpus: Held-out texts, each as ``LANGUAGE=SPEC`` (see `interp.corpus.sources.TextInput`).
         limit_bytes: The most bytes of each corpus, in whole documents.
         device: Where the models go, such as ``cuda``; the CPU by default.
-        references: Treebanks in which people marked the words, each as ``ud:FILE``.
+        references: Treebanks in which people marked the words, each as ``ud:FILE`` (Chinese) or
+            ``LANGUAGE=ud:FILE``.
         warn: Called with one line for what is odd but can be read.
         progress: Called with what is being done, the bytes done, and those in all.
         used_checkpoints: Those that were asked for, by name.
         used_texts: Texts that were asked for, by language.
         used_tables: Tables that were asked for; the third item of a key is the language.
-        used_treebanks: Those of `references`, by name, once they were asked for.
+        used_treebanks: Those of `references` that were asked for, by name.
     """
 
     checkpoints: Path
@@ -109,6 +135,7 @@ class StudyInput:
     used_texts: dict[str, TextInput] = field(default_factory=dict, init=False, repr=False)
     used_tables: dict[Any, IncrementTable] = field(default_factory=dict, init=False, repr=False)
     used_treebanks: dict[str, Treebank] = field(default_factory=dict, init=False, repr=False)
+    _read_treebanks: dict[str, Treebank] = field(default_factory=dict, init=False, repr=False)
     _open: ExitStack = field(default_factory=ExitStack, init=False, repr=False)
     _texts: dict[str, TextInput] = field(default_factory=dict, init=False, repr=False)
     _warnings: dict[str, Warnings] = field(default_factory=dict, init=False, repr=False)
@@ -117,8 +144,8 @@ class StudyInput:
         specs: dict[str, list[str]] = {}
         for spec in self.corpus:
             language, _, place = spec.partition("=")
-            if language not in LANGUAGES or not place:
-                prefixes = " or ".join(f"--corpus {prefix}=SPEC" for prefix in LANGUAGES)
+            if language not in TEXTS or not place:
+                prefixes = " or ".join(f"--corpus {prefix}=SPEC" for prefix in TEXTS)
                 raise UsageError(
                     f"study: --corpus {shown(spec)} does not say which language it is",
                     f"Write {prefixes}.",
@@ -128,10 +155,12 @@ class StudyInput:
             text = TextInput(corpora=tuple(places), limit_bytes=self.limit_bytes)
             self._texts[language] = text
         for spec in self.references:
-            if not spec.startswith(TREEBANK):
+            language, path = treebank_of(spec)
+            if language not in SCRIPT_LANGUAGES or not path:
                 raise UsageError(
                     f"study: --reference {shown(spec)} is no treebank",
-                    f"Write --reference {TREEBANK}FILE.conllu.",
+                    f"Write --reference {TREEBANK}FILE.conllu for Chinese, or --reference "
+                    f"LANGUAGE={TREEBANK}FILE.conllu; languages: {', '.join(SCRIPT_LANGUAGES)}.",
                 )
 
     def __enter__(self) -> "StudyInput":
@@ -176,14 +205,14 @@ class StudyInput:
         return language in self._texts
 
     def text(self, language: str) -> TextInput:
-        """The held-out text in a language of `LANGUAGES`.
+        """The held-out text in a language of `TEXTS`.
 
         Raises:
             MissingText: None was given.
         """
         if not self.has_text(language):
             raise MissingText(
-                f"there is no {LANGUAGES[language]} text",
+                f"there is no {TEXTS[language]} text",
                 f"Give held-out text with --corpus {language}=SPEC.",
             )
         if language not in self.used_texts:
@@ -192,24 +221,34 @@ class StudyInput:
             self._warnings[language] = Warnings(self.warn)
         return self.used_texts[language]
 
-    def treebanks(self) -> list[Treebank]:
-        """The treebanks of `references`, in order.
+    def treebanks(self, language: str = "zh") -> list[Treebank]:
+        """The treebanks of a language among `references`, in order.
 
         Raises:
             InputError: One cannot be read.
         """
-        if not self.used_treebanks:
-            read = [read_treebank(spec.removeprefix(TREEBANK)) for spec in self.references]
-            self.used_treebanks.update({treebank.name: treebank for treebank in read})
-        return list(self.used_treebanks.values())
+        found = []
+        for spec in self.references:
+            of_language, path = treebank_of(spec)
+            if of_language == language:
+                if spec not in self._read_treebanks:
+                    self._read_treebanks[spec] = read_treebank(path)
+                treebank = self._read_treebanks[spec]
+                self.used_treebanks[treebank.name] = treebank
+                found.append(treebank)
+        return found
 
-    def documents(self, language: str) -> Iterator[Document]:
+    def documents(self, language: str, limit_bytes: int | None = None) -> Iterator[Document]:
         """The documents of a language, in order.
+
+        Args:
+            language: A key of `TEXTS`.
+            limit_bytes: As in `extraction`.
 
         Raises:
             InputError: There is no such text, or it cannot be read.
         """
-        text = self.text(language)
+        text = _limited(self.text(language), limit_bytes)
         return documents_of(text, self._warnings[language])
 
     def extraction(
@@ -219,24 +258,31 @@ class StudyInput:
         signals: Sequence[str] = ("increment",),
         stride: int | None = None,
         limit_bytes: int | None = None,
+        dtype: str = "float32",
+        intervention: Intervention | None = None,
+        reference: Reference | None = None,
     ) -> IncrementTable:
         """Signals of the text in a language: read once, kept in the cache for other studies.
 
         Args:
             checkpoint: The model.
-            language: A key of `LANGUAGES`.
-            signals: Names from `interp.extraction.signals.SIGNALS`.
+            language: A key of `TEXTS`.
+            signals: Names as for `interp.extraction.extract.extract`.
             stride: Tokens from window to window; None for half a window.
             limit_bytes: The most bytes of each corpus, where that is less than for the study.
+            dtype: As for `interp.extraction.extract.extract`.
+            intervention: What is done to the increments; None for nothing.
+            reference: Who says where words end, where that also says what is to be read; of a
+                treebank, whose text it is, no text in the language need be given.
 
         Raises:
             InputError: There is no such text, or it cannot be read.
         """
-        text = self.text(language)
-        if limit_bytes is not None and (text.limit_bytes or limit_bytes) >= limit_bytes:
-            text = replace(text, limit_bytes=limit_bytes)
+        text = _limited(self._text_for(language, reference), limit_bytes)
         fingerprint = (checkpoint.name, checkpoint.fingerprint)
-        key = (*fingerprint, language, tuple(signals), stride, text.limit_bytes)
+        changed = "" if intervention is None else str(intervention.about())
+        read = language if reference is None else f"{language}, {reference.reference}"
+        key = (*fingerprint, read, tuple(signals), stride, dtype, text.limit_bytes, changed)
         if key not in self.used_tables:
             self.used_tables[key] = self._open.enter_context(
                 increments_of(
@@ -244,11 +290,47 @@ class StudyInput:
                     text,
                     signals=signals,
                     stride=stride,
+                    dtype=dtype,
+                    intervention=intervention,
+                    reference=reference,
                     warn=self._warnings[language],
-                    progress=self._progress_of(f"{checkpoint.name} on {LANGUAGES[language]}"),
+                    progress=self._progress_of(f"{checkpoint.name} on {TEXTS.get(read, read)}"),
                 )
             )
         return self.used_tables[key]
+
+    def probe(
+        self,
+        checkpoint: Checkpoint,
+        language: str,
+        reference: Reference,
+        limit_bytes: int | None = None,
+    ) -> IncrementTable:
+        """A ridge probe for the boundaries of a reference; see `interp.extraction.probe`.
+
+        Args:
+            checkpoint: The model.
+            language: Of the text, and the others as in `extraction`.
+            reference: Who says where words end.
+            limit_bytes: The most bytes of each corpus.
+        """
+        text = _limited(self._text_for(language, reference), limit_bytes)
+        return self._open.enter_context(
+            probe_of(
+                checkpoint,
+                text,
+                reference,
+                warn=self._warnings[language],
+                progress=self._progress_of(f"probe of {checkpoint.name}, {reference.reference}"),
+            )
+        )
+
+    def _text_for(self, language: str, reference: Reference | None) -> TextInput:
+        """The text of a language; none is needed for a reference that brings its own."""
+        if isinstance(reference, TreebankReference):
+            self._warnings.setdefault(language, Warnings(self.warn))
+            return TextInput()
+        return self.text(language)
 
     def stage(self, what: str) -> Callable[[int, int | None], None]:
         """A callback for an analysis, which says how far it is with ``what``."""
@@ -259,3 +341,11 @@ class StudyInput:
         if progress is None:
             return None
         return lambda _name, n_done, n_all: progress(what, n_done, n_all)
+
+
+def _limited(text: TextInput, limit_bytes: int | None) -> TextInput:
+    """``text`` with at most this many bytes of each corpus, if it had not fewer before."""
+    is_less = limit_bytes is not None and (text.limit_bytes or limit_bytes) >= limit_bytes
+    if not is_less or not text.corpora:
+        return text
+    return replace(text, limit_bytes=limit_bytes)

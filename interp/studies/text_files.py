@@ -14,6 +14,7 @@ from interp.errors import InputError
 RECORDED = {
     "e5669fb0bec5ae23194ed85c12b41294851688c59b721f75c7756c738a8e2acc": "en",
     "b9c03c5d35efa7ee95a7a707ed1b8f0006af3db165d8595b774c8b6a49e050f4": "zh",
+    "a4613d874a30849b4d1de8686e140c2a948a3dcf4f0dc804dff77341842c0058": "python",
 }
 """SHA-256 and language of the files that the tables of this repository are about."""
 
@@ -23,7 +24,7 @@ class TextFile:
     """One file of held-out text.
 
     Attributes:
-        language: A key of `interp.studies.study.LANGUAGES`.
+        language: A key of `interp.studies.study.TEXTS`.
         name: Its path below the folder of the text, or the address of a data set.
         n_bytes: Its size; None where it is no file.
         n_rows: Texts in it; None where it is no file.

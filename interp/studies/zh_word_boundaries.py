@@ -4,9 +4,10 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
-from interp.analyses.agreement import segmenter_agreement
+from interp.analyses.agreement import reference_agreement
+from interp.analyses.scored_gaps import ALL_DOCUMENTS, gather
 from interp.analyses.script import SCRIPTS, UNDECIDED, script_of
-from interp.analyses.word_boundaries import ALL_DOCUMENTS, word_boundary_auc_by_group
+from interp.analyses.word_boundaries import areas_by_group
 from interp.reports.chart import Row, row_name, rows_of
 from interp.reports.layer_chart import layer_chart
 from interp.reports.markup import Html
@@ -14,8 +15,9 @@ from interp.reports.page import Section
 from interp.reports.pictures import value_picture
 from interp.reports.series import Series
 from interp.reports.verdicts import side_by_side
-from interp.segmentation import find_segmenter
+from interp.segmentation.references import find_reference
 from interp.segmentation.treebank import Treebank
+from interp.segmentation.treebank_reference import TreebankReference
 from interp.studies.study import Finding, Study, StudyInput
 from interp.studies.zh_word_boundary_verdicts import (
     CHANCE,
@@ -124,16 +126,21 @@ STUDY = Study(
 
 def _areas(given: StudyInput, name: str) -> dict[str, pd.DataFrame]:
     table = given.extraction(given.checkpoint(name), LANGUAGE)
-    return word_boundary_auc_by_group(
-        table, lambda content: script_of(decode(content)), language=LANGUAGE, is_simultaneous=True
+    by_script = gather(
+        find_reference(LANGUAGE),
+        [(table, ["increment"])],
+        group_of=lambda content: script_of(decode(content)),
     )
+    return areas_by_group(by_script, is_simultaneous=True)
 
 
 def _agreement(treebanks: Sequence[Treebank]) -> pd.DataFrame:
-    segmenter = find_segmenter(LANGUAGE)
+    jieba = find_reference(LANGUAGE)
     tables = [
-        segmenter_agreement(
-            segmenter, each, group=script_of("".join(s.text for s in each.sentences))
+        reference_agreement(
+            jieba,
+            TreebankReference(each, LANGUAGE),
+            group=script_of("".join(s.text for s in each.sentences)),
         )
         for each in treebanks
     ]
@@ -207,11 +214,11 @@ def _agreement_beside(agreement: pd.DataFrame) -> Html:
     rows = []
     for name in agreement["reference"].unique():
         found = {row["statistic"]: row for row in rows_of(agreement.query("reference == @name"))}
-        accuracy = found["accuracy"]
-        shown = f"{number_in_words(accuracy['value'])} {interval_in_words(accuracy)}"
+        share = found["agreement"]
+        shown = f"{number_in_words(share['value'])} {interval_in_words(share)}"
         others = [number_in_words(found[statistic]["value"]) for statistic in titles]
-        rows.append([name, str(accuracy["group"]), f"{accuracy['n']:,}", shown, *others])
-    head = ["treebank", "script", "gaps", "accuracy [95 %]", *titles.values()]
+        rows.append([name, str(share["group"]), f"{share['n']:,}", shown, *others])
+    head = ["treebank", "script", "gaps", "agreement [95 %]", *titles.values()]
     return side_by_side("jieba against people", head, rows)
 
 

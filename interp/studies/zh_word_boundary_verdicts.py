@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
+from interp.analyses.scored_gaps import ALL_DOCUMENTS
 from interp.analyses.script import SCRIPTS, SIMPLIFIED, TRADITIONAL
-from interp.analyses.word_boundaries import ALL_DOCUMENTS
 from interp.reports.chart import Row, row_name, rows_of
 from interp.reports.verdicts import Verdict
 from interp.studies.published import PUBLISHED

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from interp import text
-from interp.analyses import byte_classes as module
+from interp.analyses import class_totals as module
 from interp.analyses.byte_classes import COUNTS_UNKNOWN, byte_classes, vocabulary_byte_classes
 from interp.tables import COLUMNS
 
@@ -101,7 +101,7 @@ def test_no_documents_give_null_rows(table_of):
 def test_moments_equal_pandas_whatever_the_chunk(chunk, contents, seed):
     rng = np.random.default_rng(seed)
     values = [rng.normal(1.0, 0.3, size=(len(c) + 1, 2)).astype(np.float32) for c in contents]
-    totals = module._ClassTotals(len(text.BYTE_CLASSES), 2)
+    totals = module.ClassTotals(len(text.BYTE_CLASSES), 2)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "CHUNK", chunk)
         for content, own in zip(contents, values, strict=True):

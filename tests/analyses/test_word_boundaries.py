@@ -3,14 +3,13 @@ import pandas as pd
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from interp.analyses.word_boundaries import (
-    ALL_DOCUMENTS,
-    lead_byte_ceilings,
-    word_boundary_auc,
-    word_boundary_auc_by_group,
-)
+from interp.analyses.baselines import with_baselines
+from interp.analyses.scored_gaps import ALL_DOCUMENTS, gather
+from interp.analyses.statistics import clustered_auc
+from interp.analyses.word_boundaries import area_table, areas_by_group, word_boundary_auc
 from interp.errors import InputError
 from interp.segmentation import SEGMENTERS, Gaps
+from interp.segmentation.references import find_reference
 
 SENTENCES = [
     "人工智能是计算机科学的一个分支。",
@@ -52,8 +51,8 @@ def test_the_score_is_the_value_at_the_next_characters_first_byte(table_of):
     auc = only(table, "roc_auc", signal="increment")
     assert (auc["value"], auc["n"], auc["n_documents"], auc["layer"]) == (0.25, 4, 2, 0)
     assert (auc["reference"], auc["scored_at"]) == ("by hand 1.0", "lead byte")
-    assert auc["checkpoint"] == "tiny"
-    assert only(table, "tied_share")["value"] == 0.0
+    assert (auc["checkpoint"], auc["seen"]) == ("tiny", "lead byte")
+    assert only(table, "tied_share", signal="increment")["value"] == 0.0
     base_rate = only(table, "base_rate")
     assert (base_rate["value"], base_rate["n"]) == (0.5, 4)
     assert "no settings" in base_rate["note"]
@@ -92,12 +91,23 @@ def test_areas_below_half_are_not_flipped(table_of):
     assert only(word_boundary_auc(down), "roc_auc", signal="increment")["value"] == 0.0
 
 
-def test_ceilings_by_hand():
+def lead_byte_ceilings(gaps_of, lead_bytes, labels, documents):
+    """The areas of the two scores that know the lead byte alone."""
+    gaps = with_baselines(gaps_of(labels, documents, lead_bytes=lead_bytes))
+    found = {
+        column.group: clustered_auc(labels, gaps.scores[:, index], documents)
+        for index, column in enumerate(gaps.columns)
+        if column.signal == "lead_byte_ceiling"
+    }
+    return found["cross-fitted"], found["in sample"]
+
+
+def test_ceilings_by_hand(gaps_of):
     # documents 0 and 1; bytes a and b. P(boundary | a) is 2/3, P(boundary | b) is 1/3 in sample.
     lead_bytes = np.frombuffer(b"aabbab", dtype=np.uint8)
     labels = np.array([True, True, False, True, False, False])
     documents = np.array([0, 0, 0, 1, 1, 1])
-    cross_fitted, in_sample = lead_byte_ceilings(lead_bytes, labels, documents)
+    cross_fitted, in_sample = lead_byte_ceilings(gaps_of, lead_bytes, labels, documents)
     # in sample: boundaries 2/3 2/3 1/3 against 1/3 2/3 1/3: (2 x 2.5 + 1) / 9
     assert in_sample.value == pytest.approx(6 / 9)
     # out of fold: document 0 from 1: a 0, b 1/2; document 1 from 0: b 0, a 1
@@ -106,23 +116,23 @@ def test_ceilings_by_hand():
     assert (cross_fitted.n, cross_fitted.n_documents) == (6, 2)
 
 
-def test_a_lead_byte_unseen_in_other_documents_gets_their_base_rate():
+def test_a_lead_byte_unseen_in_other_documents_gets_their_base_rate(gaps_of):
     lead_bytes = np.frombuffer(b"aabxb", dtype=np.uint8)
     labels = np.array([True, False, False, True, False])
     documents = np.array([0, 0, 0, 1, 1])
-    cross_fitted, _ = lead_byte_ceilings(lead_bytes, labels, documents)
+    cross_fitted, _ = lead_byte_ceilings(gaps_of, lead_bytes, labels, documents)
     # document 0 from 1: a 1/2 (base rate), b 0; document 1 from 0: x 1/3 (base rate), b 0
     assert cross_fitted.value == pytest.approx(
         roc_auc_score(labels, [1 / 2, 1 / 2, 0, 1 / 3, 0]), abs=1e-12
     )
 
 
-def test_cross_fitting_uses_ten_folds_of_whole_documents():
+def test_cross_fitting_uses_ten_folds_of_whole_documents(gaps_of):
     rng = np.random.default_rng(0)
     documents = np.repeat(np.arange(25), 40)
     lead_bytes = rng.integers(0xE4, 0xEA, 1000).astype(np.uint8)
     labels = rng.random(1000) < 0.2 + 0.1 * (lead_bytes - 0xE4)
-    cross_fitted, in_sample = lead_byte_ceilings(lead_bytes, labels, documents)
+    cross_fitted, in_sample = lead_byte_ceilings(gaps_of, lead_bytes, labels, documents)
     scores = np.empty(1000)
     for fold in range(10):
         held_out = documents % 10 == fold
@@ -132,22 +142,26 @@ def test_cross_fitting_uses_ten_folds_of_whole_documents():
     assert cross_fitted.value < in_sample.value
 
 
-def test_no_function_of_the_lead_byte_beats_the_in_sample_ceiling():
+def test_no_function_of_the_lead_byte_beats_the_in_sample_ceiling(gaps_of):
     rng = np.random.default_rng(1)
     documents = np.repeat(np.arange(5), 60)
     lead_bytes = rng.integers(0xE4, 0xEA, 300).astype(np.uint8)
     labels = rng.random(300) < 0.4
-    _, in_sample = lead_byte_ceilings(lead_bytes, labels, documents)
+    _, in_sample = lead_byte_ceilings(gaps_of, lead_bytes, labels, documents)
     for _ in range(50):
         assert roc_auc_score(labels, rng.random(256)[lead_bytes]) <= in_sample.value + 1e-12
 
 
-def test_cross_fitted_ceiling_of_one_document_is_undefined():
+def test_cross_fitted_ceiling_of_one_document_is_undefined(gaps_of):
     lead_bytes = np.frombuffer(b"abab", dtype=np.uint8)
     labels = np.array([True, False, True, True])
-    cross_fitted, in_sample = lead_byte_ceilings(lead_bytes, labels, np.zeros(4, dtype=int))
-    assert (cross_fitted.value, cross_fitted.note) == (None, "not defined: one document only")
-    assert in_sample.value is not None
+    gaps = gaps_of(labels, np.zeros(4, dtype=int), lead_bytes=lead_bytes)
+    table = area_table(with_baselines(gaps))
+    of_ceiling = {"signal": "lead_byte_ceiling"}
+    cross_fitted = only(table, "roc_auc", group="cross-fitted", **of_ceiling)
+    assert pd.isna(cross_fitted["value"])
+    assert cross_fitted["note"] == "not defined: one document only"
+    assert only(table, "roc_auc", group="in sample", **of_ceiling)["value"] > 0.5
 
 
 def test_chinese_text_against_jieba(table_of):
@@ -202,7 +216,7 @@ def test_undefined_scores_leave_the_area_undefined(table_of):
 
 def test_an_unknown_language_names_the_known_ones(table_of):
     with pytest.raises(InputError, match="'tlh'") as caught:
-        word_boundary_auc(table_of([b"a"], lambda *_: [1.0, 1.0]), language="tlh")
+        word_boundary_auc(table_of([b"a"], lambda *_: [1.0, 1.0]), reference="tlh")
     assert "zh" in str(caught.value.hint)
 
 
@@ -218,15 +232,15 @@ def test_another_segmenter_is_one_line_in_the_registry(monkeypatch, table_of):
     made = []
     monkeypatch.setitem(SEGMENTERS, "zh", lambda: made.append("zh"))
     monkeypatch.setitem(SEGMENTERS, "xx", EverySecondGap)
-    table = word_boundary_auc(table_of([b"12"], lambda *_: [1.0, 1.0, 2.0]), language="xx")
+    table = word_boundary_auc(table_of([b"12"], lambda *_: [1.0, 1.0, 2.0]), reference="xx")
     assert made == []
     assert only(table, "base_rate")["reference"] == "by hand 1.0"
 
 
 def test_a_segmenter_of_ones_own_needs_no_registry(table_of):
-    table = word_boundary_auc(table_of([b"9124"], lambda _, c: [0, *c]), language=EverySecondGap())
+    table = word_boundary_auc(table_of([b"9124"], lambda _, c: [0, *c]), reference=EverySecondGap())
     assert only(table, "base_rate")["reference"] == "by hand 1.0"
-    empty = word_boundary_auc(table_of([b""], lambda *_: [0]), language=EverySecondGap())
+    empty = word_boundary_auc(table_of([b""], lambda *_: [0]), reference=EverySecondGap())
     assert "no gap between two digits" in only(empty, "base_rate")["note"]
 
 
@@ -239,9 +253,12 @@ def test_a_group_has_the_table_that_its_documents_would_have_alone(table_of):
         return np.stack([[0, *content], [0, *content[::-1]]], axis=1)
 
     columns = ("L0", "L1")
-    groups = word_boundary_auc_by_group(
-        table_of(texts, values, columns), lambda content: f"starts with {content[:1].decode()}"
+    gathered = gather(
+        find_reference("zh"),
+        [(table_of(texts, values, columns), ["increment"])],
+        group_of=lambda content: f"starts with {content[:1].decode()}",
     )
+    groups = areas_by_group(gathered)
     assert list(groups) == [ALL_DOCUMENTS, "starts with 0", "starts with 1"]
     alone = {ALL_DOCUMENTS: texts, "starts with 0": texts[::2], "starts with 1": texts[1::2]}
     for name, members in alone.items():
@@ -262,5 +279,6 @@ def test_intervals_are_simultaneous_over_the_columns_where_that_is_asked_for(tab
 
 
 def test_groups_of_no_text_are_all_documents_alone(table_of):
-    groups = word_boundary_auc_by_group(table_of([], lambda _, _c: []), lambda _: "any")
+    table = table_of([], lambda _, _c: [])
+    groups = areas_by_group(gather(find_reference("zh"), [(table, ["increment"])]))
     assert list(groups) == [ALL_DOCUMENTS]

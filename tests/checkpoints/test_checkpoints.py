@@ -114,6 +114,15 @@ def test_the_card_says_what_is_known(tmp_path):
     assert rows["en"] == ["3", "2,000", "1.5000", "2.164", "2.500", "2.830"]
     assert rows["zh"] == ["4", "3,000", "1.1000", "1.587", "", "2.410"]
     assert "CC BY-SA 4.0" in card
+    assert "PSF" not in card
+
+
+def test_the_card_of_a_model_of_python_names_the_licence_of_its_source(tmp_path):
+    facts = {"recipe": {"seed": 0, "corpora": {"python": {"train": ["pylib/**/*.py"]}}}}
+    save(tmp_path / "m", tiny(), name="m", facts=facts)
+    card = (tmp_path / "m" / "README.md").read_text("utf-8")
+    assert "Weights: PSF License Agreement" in card
+    assert "Wikipedia" not in card
 
 
 @pytest.mark.parametrize(

@@ -20,15 +20,21 @@ def run_program(*arguments: str, **settings) -> subprocess.CompletedProcess[str]
 
 def test_the_commands_are_those_of_the_manual():
     assert sorted(map(str, COMMANDS)) == [
+        "ablate",
         "byte-classes",
+        "count",
         "demo",
+        "entity-order",
         "extract",
         "gallery",
+        "heads",
         "import",
         "inspect",
         "merge",
+        "reference-agreement",
         "report",
         "study",
+        "token-classes",
         "train",
         "word-boundary-auc",
     ]

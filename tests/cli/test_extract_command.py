@@ -25,6 +25,13 @@ def test_the_folder_holds_every_signal_asked_for(interp, tiny, text):
     assert table.manifest["stride"] == 16
 
 
+def test_a_hook_point_with_a_reduction_is_kept_by_that_name(interp, tiny, text):
+    signal = "blocks.*.attn.hook_z:norm"
+    done = interp("extract", "--ckpt", tiny, "--out", "kept", "--signal", signal, text)
+    assert (done.status, signal in done.err) == (0, True)
+    assert IncrementTable.open("kept").signals == (signal,)
+
+
 def test_the_share_of_saturated_entries_is_printed(interp, text, tmp_path):
     checkpoint = save_tiny(tmp_path / "low-bound", max_increment=1.0001)
     done = interp("extract", "--ckpt", str(checkpoint), "--out", "kept", "--csv", text)
@@ -63,6 +70,8 @@ def test_another_extraction_is_refused_with_the_difference(interp, tiny, text):
     ("arguments", "status"),
     [
         (("--signal", "nonsense"), 1),
+        (("--signal", "blocks.*.hook_resid_post:nonsense"), 1),
+        (("--signal", "nonsense:norm"), 1),
         (("--dtype", "float8"), 2),
         (("--stride", "1"), 2),
         (("--device", "nonsense"), 1),

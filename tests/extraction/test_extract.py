@@ -6,7 +6,8 @@ from tiny import N_CTX, TinyCheckpoint, documents, tiny_model, tiny_rope
 from interp.errors import InputError, UsageError
 from interp.extraction.extract import extract
 from interp.extraction.increment_table import IncrementTable, layer_and_head
-from interp.extraction.signals import SIGNALS, Signal
+from interp.extraction.signal import Signal
+from interp.extraction.signals import SIGNALS
 from interp.text import encode, window_spans
 
 ENGLISH = b"Marie Curie, a Polish-born physicist, won two Nobel Prizes. " * 5
@@ -35,12 +36,11 @@ def test_a_signal_of_ones_own_is_read_without_the_registry(checkpoint, tmp_path)
     own = Signal(
         name="residual_norm",
         units="length",
-        seen="the token and what stands before it in its window",
+        sees="token",
         columns=lambda _config: ("value",),
-        hooks=lambda _config: ("blocks.0.hook_resid_post",),
-        reduce=lambda forward: forward.activations["blocks.0.hook_resid_post"].norm(
-            dim=-1, keepdim=True
-        ),
+        hooks=lambda _config: {
+            "blocks.0.hook_resid_post": lambda residual: residual.norm(dim=-1, keepdim=True)
+        },
     )
     content = ENGLISH[: N_CTX - 1]
     table = extract(checkpoint, documents(content), tmp_path / "t", signals=[own, "increment"])
@@ -197,23 +197,19 @@ def test_the_share_of_saturated_increments_is_counted_per_column(tmp_path):
     assert manifest["signals"]["increment"]["saturated"] is None
 
 
-def test_a_new_signal_is_a_reduction_and_a_registry_line(checkpoint, tmp_path, monkeypatch):
-    entropy = Signal(
-        name="Entropy of the next byte",
-        units="nats",
-        seen="what stands before the token in its window",
+def test_the_folder_of_a_signal_has_a_name_that_any_system_takes(checkpoint, tmp_path):
+    own = Signal(
+        name="How likely the byte was",
+        units="probability",
+        sees="token",
         columns=lambda _config: ("value",),
-        reduce=lambda forward: torch.distributions.Categorical(
-            logits=forward.logits.float()
-        ).entropy()[..., None],
-        reads_logits=True,
-        describes_next=True,
+        of_logits=lambda logits, next_ids: logits.softmax(-1).gather(-1, next_ids[..., None]),
     )
-    monkeypatch.setattr("interp.extraction.signals.SIGNALS", {entropy.name: entropy})
-    table = extract(checkpoint, documents(ENGLISH), tmp_path / "t", signals=[entropy.name])
-    (values,) = values_of(table, entropy.name)
-    assert np.isfinite(values[1:]).all()
-    assert (tmp_path / "t" / "_ntropy_of_the_next_byte" / "part-00000.parquet").is_file()
+    names = (own, "surprisal")
+    table = extract(checkpoint, documents(ENGLISH), tmp_path / "t", signals=names)
+    (values,), (surprisal,) = (values_of(table, name) for name in table.signals)
+    np.testing.assert_allclose(-np.log(values[1:]), surprisal[1:], rtol=1e-4, atol=1e-5)
+    assert (tmp_path / "t" / "_ow_likely_the_byte_was" / "part-00000.parquet").is_file()
 
 
 def test_the_model_is_given_back_as_it_was(tmp_path):

@@ -70,7 +70,7 @@ def test_a_block_within_a_block_ends_its_own_pass_alone():
 
 def test_an_unknown_hook_point_is_named_with_those_that_are_close():
     with (
-        pytest.raises(InputError, match=r"no hook point blocks.0.hook_increment") as caught,
+        pytest.raises(InputError, match=r"no hook point 'blocks.0.hook_increment'") as caught,
         reading(tiny_model(), ["blocks.0.hook_increment"]),
     ):
         pass

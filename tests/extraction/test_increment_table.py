@@ -239,6 +239,7 @@ HOSTILE_FIELDS = [
     {"n_bytes": "many"},
     {"signals": []},
     {"signals": {"increment": None}},
+    {"intervention": "one"},
 ]
 HOSTILE_SIGNAL_FIELDS = [
     {"columns": []},
@@ -247,6 +248,8 @@ HOSTILE_SIGNAL_FIELDS = [
     {"columns": ["L0", "\x1b[31m"]},
     {"columns": ["L0", "L" + "9" * 30]},
     {"columns": ["L0", None]},
+    {"sees": "later"},
+    {"sees": ["token"]},
     {"n_parts": -1},
     {"n_parts": True},
     {"n_parts": 10**12},
@@ -271,6 +274,16 @@ def test_a_manifest_with_a_wrong_field_is_refused_in_one_line(table, changed, of
     with pytest.raises(InputError, match="damaged: fields are missing or wrong") as caught:
         IncrementTable.open(table.folder)
     assert "\n" not in str(caught.value)
+
+
+def test_a_table_that_does_not_say_what_its_signals_see_is_of_signals_that_see_the_token(table):
+    path = table.folder / "manifest.json"
+    manifest = json.loads(path.read_text())
+    for signal in manifest["signals"].values():
+        assert signal.pop("sees") == "token"
+    del manifest["intervention"]
+    path.write_text(json.dumps(manifest))
+    assert IncrementTable.open(table.folder).manifest == table.manifest
 
 
 def rewrite(path, change) -> None:

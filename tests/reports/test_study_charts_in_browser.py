@@ -5,6 +5,7 @@ import pytest
 from interp.reports.chart import rows_of
 from interp.reports.layer_chart import layer_chart
 from interp.reports.page import Section, page
+from interp.reports.scatter_chart import scatter_chart
 from interp.reports.series import Series
 from interp.reports.step_chart import step_chart
 from interp.tables import analysis_table
@@ -47,6 +48,13 @@ def address(tmp_path_factory):
             )
             for is_log in (False, True)
         ),
+        scatter_chart(
+            list(zip(rows([1.0, 2.0]), rows([40.0, 30.0]), strict=True)),
+            key="scatter",
+            title="One against the other",
+            x_title="increment",
+            y_title="tokens",
+        ),
     ]
     path = tmp_path_factory.mktemp("page") / "page.html"
     path.write_text(page("Charts", sections=[Section("Charts", charts)]), encoding="utf-8")
@@ -57,7 +65,7 @@ def address(tmp_path_factory):
 def test_every_series_panel_and_line_is_drawn(watched, address, width):
     watched.set_viewport_size({"width": width, "height": 900})
     watched.goto(address)
-    watched.wait_for_selector("#chart-steps-true .main-svg")
+    watched.wait_for_selector("#chart-scatter .main-svg")
     count = lambda selector: watched.locator(selector).count()  # noqa: E731
     assert count("#chart-layers .scatterlayer .point") == 4
     assert count("#chart-layers .shapelayer path") == 2
@@ -66,6 +74,8 @@ def test_every_series_panel_and_line_is_drawn(watched, address, width):
         assert count(f"#chart-{chart} .scatterlayer .point") == 2 * 2 * len(STEPS)
         assert count(f"#chart-{chart} .shapelayer path") == 2
         assert count(f"#chart-{chart} .legend .traces") == 2
+    assert count("#chart-scatter .cartesianlayer .subplot") == 2
+    assert count("#chart-scatter .scatterlayer .point") == 2
     assert watched.locator("#chart-layers .legendtext").all_text_contents() == [
         "here",
         "<i>there</i>",

@@ -52,6 +52,13 @@ def test_other_ideographs_are_left_out_and_counted(segmenter, character):
     assert len(gaps.tokens) == 2
 
 
+@pytest.mark.parametrize("mark", ["\ufe00", "\U000e0100", "\u0301"])
+def test_an_ideograph_with_a_mark_is_one_character_that_jieba_does_not_know(segmenter, mark):
+    gaps = segmenter.gaps(f"人中{mark}国人".encode())
+    assert (gaps.n_characters, gaps.left_out) == (4, {LEFT_OUT: 1})
+    assert gaps.tokens.tolist() == [len(f"人中{mark}国".encode()) + 1]
+
+
 def test_the_range_of_ideographs_includes_its_ends(segmenter):
     assert len(segmenter.gaps("\u4e00\u9fd5".encode()).tokens) == 1
     assert len(segmenter.gaps("\u4e00\u9fd6".encode()).tokens) == 0

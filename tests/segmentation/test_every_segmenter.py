@@ -15,7 +15,10 @@ _MADE: dict[str, Segmenter] = {}
 
 def made(language: str) -> Segmenter:
     if language not in _MADE:
-        _MADE[language] = find_segmenter(language)
+        try:
+            _MADE[language] = find_segmenter(language)
+        except InputError as error:
+            pytest.skip(str(error.hint))
     return _MADE[language]
 
 
@@ -51,7 +54,8 @@ def test_gaps_of_any_bytes_lie_before_their_characters_in_order(language, text, 
 @any_segmenter
 def test_a_text_is_judged_alike_each_time(language):
     content = "Two words. 两个词。言葉。".encode()
-    first, again = made(language).gaps(content), find_segmenter(language).gaps(content)
+    first = made(language).gaps(content)
+    again = find_segmenter(language).gaps(content)
     assert first.tokens.tolist() == again.tokens.tolist()
     assert first.is_boundary.tolist() == again.is_boundary.tolist()
     assert first.left_out == again.left_out

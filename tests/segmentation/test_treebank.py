@@ -87,7 +87,9 @@ def test_a_byte_order_mark_is_no_part_of_the_first_line(treebank_of):
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        ("", "has no sentence"),
+        ("", "is empty"),
+        ("# a comment\n\n", "has no sentence"),
+        (conllu([line(1, "好")], ["# text = 好人", line(1, "坏")]), "'坏'.*'number 2'"),
         ("some words\n", "cannot read the treebank"),
         (conllu(["# sent_id = s9", "# text = 好人", line(1, "坏")]), "'坏'.*'s9'"),
         (conllu(["# sent_id = s9", "# text = 好人", line(1, "好")]), "words do not cover"),
@@ -104,10 +106,23 @@ def test_what_is_no_treebank_is_refused_in_one_line(treebank_of, content, says):
 
 
 def test_a_file_in_another_encoding_or_none_at_all_is_refused(treebank_of, tmp_path):
-    with pytest.raises(InputError, match="utf-8"):
+    with pytest.raises(InputError, match=r"not UTF-8 \(line 3, byte 0xCB at offset 44\)"):
         treebank_of(TWO, "gb18030")
     with pytest.raises(InputError, match="no such file"):
         read_treebank(tmp_path / "missing.conllu")
+
+
+def test_a_document_without_a_name_has_its_number_and_spaces_after_sentences_are_known(treebank_of):
+    treebank = treebank_of(
+        conllu(
+            [line(1, "好")],
+            ["# newdoc", line(1, "好", "SpaceAfter=No")],
+            ["# newdoc id = last", line(1, "好")],
+            ["# newdoc", line(1, "好")],
+        )
+    )
+    assert [each.document_id for each in treebank.sentences] == ["", "1", "last", "3"]
+    assert [each.has_space_after for each in treebank.sentences] == [True, False, True, True]
 
 
 @given(st.lists(st.tuples(st.text("ab好。", min_size=1), st.booleans()), min_size=1))

@@ -10,6 +10,7 @@ from interp.corpus.sources import TextInput
 from interp.corpus.split import document_hash
 from interp.errors import InputError
 from interp.extraction.increment_table import IncrementTable
+from interp.extraction.interventions import Intervention
 from interp.extraction.reader import SignalReader
 from interp.studies.reading import Warnings, documents_of, increments_of
 
@@ -31,6 +32,17 @@ def test_a_second_study_of_a_text_runs_no_model(tiny, cache, monkeypatch):
     monkeypatch.setattr(SignalReader, "read", fail)
     with increments_of(tiny, TEXT) as second:
         assert np.array_equal(values_of(second), expected)
+
+
+@pytest.mark.usefixtures("cache")
+def test_each_intervention_is_kept_apart(tiny):
+    changes = [None, Intervention("scaled", factor=2.0), Intervention("scaled", factor=3.0)]
+    found = []
+    for change in changes:
+        with increments_of(tiny, TEXT, signals=("surprisal",), intervention=change) as table:
+            found.append(table.folder)
+            assert table.manifest["intervention"] == (change and change.about())
+    assert len(set(found)) == 3
 
 
 @pytest.mark.usefixtures("cache")

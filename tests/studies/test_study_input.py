@@ -1,6 +1,7 @@
 import pytest
 
 from interp.errors import CheckpointError, InputError, UsageError
+from interp.extraction.interventions import Intervention
 from interp.studies.study import MissingCheckpoint, MissingText, StudyInput
 
 
@@ -8,7 +9,8 @@ from interp.studies.study import MissingCheckpoint, MissingText, StudyInput
 def test_a_corpus_that_does_not_say_its_language_is_refused(tmp_path, spec):
     with pytest.raises(UsageError, match="does not say which language") as refused:
         StudyInput(tmp_path, (spec,))
-    assert refused.value.hint == "Write --corpus en=SPEC or --corpus zh=SPEC."
+    ways = [f"--corpus {prefix}=SPEC" for prefix in ("en", "zh", "python")]
+    assert refused.value.hint == f"Write {' or '.join(ways)}."
 
 
 def test_a_missing_checkpoint_is_named(study_checkpoints):
@@ -54,6 +56,8 @@ def test_each_language_is_read_apart_and_once(study_checkpoints, study_corpus):
         assert len(english.documents) == sum(1 for _ in given.documents("en"))
         assert (english.manifest["stride"], chinese.manifest["stride"]) == (32, 64)
         assert chinese.signals == ("increment", "surprisal")
+        changed = given.extraction(checkpoint, "en", intervention=Intervention("one"))
+        assert changed.manifest["intervention"]["kind"] == "one"
     assert list(given.used_texts) == ["en", "zh"]
     assert set(stages) == {"en-zh-per-layer on English", "en-zh-per-layer on Chinese"}
 

@@ -151,4 +151,4 @@ def test_articles_are_told_apart_by_script_and_the_page_says_what_was_not_measur
 def test_a_reference_that_is_no_treebank_is_refused(study_checkpoints):
     with pytest.raises(UsageError, match="--reference jieba is no treebank") as refused:
         StudyInput(study_checkpoints, (), references=("jieba",))
-    assert refused.value.hint == "Write --reference ud:FILE.conllu."
+    assert refused.value.hint.startswith("Write --reference ud:FILE.conllu for Chinese")

@@ -102,10 +102,10 @@ def test_a_recipe_survives_the_way_through_the_checkpoint(written, encoding):
 
 
 def test_the_shipped_recipes_are_whole():
-    assert {"reference", "two-cores"} <= set(shipped_recipes())
+    assert {"reference", "two-cores", "python-source"} <= set(shipped_recipes())
     for name in shipped_recipes():
         recipe = load_recipe(name)
-        assert set(recipe.corpora) == {"en", "zh"}
+        assert set(recipe.corpora) == ({"python"} if name == "python-source" else {"en", "zh"})
         assert Recipe.from_dict(recipe.to_dict()) == recipe
 
 

@@ -1,0 +1,90 @@
+"""Changes of the loss for a reader at a terminal of 80 columns; nothing is computed but widths."""
+
+from collections.abc import Callable, Sequence
+
+import pandas as pd
+from rich import box
+from rich.table import Table
+
+from interp.analyses.ablation import ALL_BYTES, LOSS, LOSS_DIFFERENCE, MARGIN_NATS
+from interp.cli.rendering import UNDEFINED, Rendered
+from interp.reports.chart import Row, has_interval, remarks_on, rows_of
+from interp.reports.heat_table import number_text
+from interp.studies.ablation_verdicts import layer_title, one_line
+from interp.studies.ablations import REPLACEMENTS
+
+_LAYER_COLUMNS, _GROUP_COLUMNS = 7, 4
+"""Columns of numbers that fit beside the names."""
+
+
+def ablation_tables(frame: pd.DataFrame) -> list[Rendered]:
+    """Replacements against layers, their half widths, groups of bytes against replacements."""
+    rows = rows_of(frame)
+    changes = [row for row in rows if row["statistic"] == LOSS_DIFFERENCE]
+    losses = {str(row["group"]): row for row in rows if row["statistic"] == LOSS}
+    whole = [row for row in changes if row["group"] == ALL_BYTES]
+    together = [row for row in changes if row["layer"] is None]
+    rendered = [
+        *_by_layer("What it adds to the loss, in nats per byte", whole, number_text),
+        *_by_layer("Half width of the simultaneous 95 % interval", whole, _half_width),
+        *(_by_group(together, losses) if together else ()),
+    ]
+    last = rendered[-1]
+    notes = (*_notes(losses[ALL_BYTES], whole), one_line(rows))
+    return [*rendered[:-1], Rendered(last.title, last.table, notes)]
+
+
+def _by_layer(title: str, changes: Sequence[Row], cell: Callable[[Row], str]) -> list[Rendered]:
+    titles = list(dict.fromkeys(map(layer_title, changes)))
+    rendered = []
+    for start in range(0, len(titles), _LAYER_COLUMNS):
+        columns = titles[start : start + _LAYER_COLUMNS]
+        table = _table("instead", *columns)
+        for words in dict.fromkeys(str(row["reference"]) for row in changes):
+            found = {layer_title(row): row for row in changes if row["reference"] == words}
+            table.add_row(words, *(cell(found[column]) for column in columns))
+        rendered.append(Rendered(title, table))
+    return rendered
+
+
+def _by_group(changes: Sequence[Row], losses: dict[str, Row]) -> list[Rendered]:
+    short = {each.words: each.short for each in REPLACEMENTS.values()}
+    names = list(dict.fromkeys(str(row["reference"]) for row in changes))
+    rendered = []
+    for start in range(0, len(names), _GROUP_COLUMNS):
+        columns = names[start : start + _GROUP_COLUMNS]
+        table = _table("group of bytes", "n", "loss", *(short[name] for name in columns))
+        for group, loss in losses.items():
+            found = {row["reference"]: row for row in changes if row["group"] == group}
+            about = (f"{loss['n']:,}", _plain(loss["value"]))
+            cells = (number_text(found[name]) for name in columns)
+            table.add_row(group.partition(" (")[0], *about, *cells)
+        rendered.append(Rendered("What it adds in all layers, by group of bytes", table))
+    return rendered
+
+
+def _notes(loss: Row, whole: Sequence[Row]) -> list[str]:
+    texts = "text" if loss["n_documents"] == 1 else "texts"
+    return [
+        f"The loss as it is: {_plain(loss['value'])} nats per byte, {loss['n']:,} bytes of "
+        f"{loss['n_documents']:,} {texts}.",
+        "In brackets: the interval holds 0, or there is none. Those of groups: --csv or --json.",
+        f"Within {MARGIN_NATS} nats per byte of 0 a change counts as none.",
+        *remarks_on(whole, lambda row: f"{row['reference']} {layer_title(row)}"),
+    ]
+
+
+def _half_width(row: Row) -> str:
+    return f"{(row['high'] - row['low']) / 2:.3f}" if has_interval(row) else UNDEFINED
+
+
+def _plain(value: float | None) -> str:
+    return UNDEFINED if value is None else f"{value:.3f}"
+
+
+def _table(first: str, *others: str) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), show_edge=False)
+    table.add_column(first, no_wrap=True)
+    for name in others:
+        table.add_column(name, justify="right", no_wrap=True)
+    return table

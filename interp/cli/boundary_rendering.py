@@ -1,0 +1,128 @@
+"""Word boundaries for a reader at a terminal of 80 columns; nothing is computed but widths."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pandas as pd
+
+from interp.cli.rendering import (
+    Rendered,
+    interval,
+    number,
+    percent,
+    rows_of,
+    table_of,
+    whole,
+)
+from interp.corpus.rows import counted
+from interp.tables import score_name
+
+_SEEN = {"before": "–", "lead byte": "lead", "character": "all"}
+
+_MANY_TIES = 0.05
+"""Share of pairs with equal scores from which it is said."""
+
+_WORTH = ("average_precision", "precision", "recall", "f1", "word_f1", "r_value")
+
+
+def boundary_tables(frame: pd.DataFrame, *, saturated: Sequence[str] = ()) -> list[Rendered]:
+    """Areas with their nulls, then what a threshold finds, then comparisons, then notes.
+
+    Args:
+        frame: Of `interp.studies.boundaries.boundary_table`.
+        saturated: Columns with many saturated entries, each with its share.
+    """
+    rows = rows_of(frame)
+    areas = [row for row in rows if row.statistic == "roc_auc"]
+    compared = [row for row in rows if row.statistic == "roc_auc_difference"]
+    tables = [_areas(areas, rows), _worth(areas, rows)]
+    if compared:
+        tables.append(_comparisons(compared))
+    tables[-1] = Rendered(
+        tables[-1].title,
+        tables[-1].table,
+        (*tables[-1].notes, *_notes(areas), *_text_notes(rows, saturated)),
+    )
+    return tables
+
+
+def _areas(areas: Sequence[Any], rows: Sequence[Any]) -> Rendered:
+    found = {(row.statistic, _key(row)): row for row in rows}
+    table = table_of("score", "seen", "AUC", "95 % interval", "null", "p")
+    for row in areas:
+        null, p = (found.get((name, _key(row))) for name in ("null_roc_auc", "p_holm"))
+        table.add_row(
+            _name(row),
+            _SEEN[row.seen],
+            number(row.value),
+            interval(row),
+            interval(null) if null is not None else "",
+            number(p.value) if p is not None else "",
+        )
+    references = ", ".join(dict.fromkeys(str(row.reference) for row in areas))
+    base = next(row for row in rows if row.statistic == "base_rate")
+    title = f"Word boundaries of {references}: ROC-AUC over {whole(base.n)} gaps"
+    note = f"Gaps of {counted(base.n_documents, 'text')}; {percent(base.value)} are boundaries."
+    return Rendered(title, table, (note,))
+
+
+def _worth(areas: Sequence[Any], rows: Sequence[Any]) -> Rendered:
+    found = {(row.statistic, _key(row)): row for row in rows}
+    table = table_of("score", "AP", "precision", "recall", "F1", "word F1", "R-value")
+    every = [row for row in rows if str(row.signal) == "every_gap"]
+    for row in [*areas, *every[:1]]:
+        values = (found.get((name, _key(row))) for name in _WORTH)
+        table.add_row(_name(row), *("" if each is None else number(each.value) for each in values))
+    note = "At the threshold of best F1 on one half of the texts, measured on the other."
+    return Rendered("What a threshold finds", table, (note,))
+
+
+def _comparisons(rows: Sequence[Any]) -> Rendered:
+    table = table_of("score", "against", "difference of areas", "95 % interval")
+    for row in rows:
+        against = str(row.group).partition("against ")[2]
+        table.add_row(_name(row), against, number(row.value), interval(row))
+    note = "On the same gaps; intervals are simultaneous over the layers of a signal."
+    return Rendered("Which is better", table, (note,))
+
+
+def _notes(areas: Sequence[Any]) -> Iterator[str]:
+    """Every note once, with the scores that it is about."""
+    about: dict[str, list[str]] = {}
+    for row in areas:
+        for note in [] if pd.isna(row.note) else str(row.note).split("; "):
+            about.setdefault(note, []).append(_name(row))
+    for note, names in about.items():
+        which = "All" if len(names) == len(areas) else ", ".join(names)
+        yield f"{which}: {note}."
+
+
+def _text_notes(rows: Sequence[Any], saturated: Sequence[str]) -> Iterator[str]:
+    for row in rows:
+        if row.statistic == "left_out" and row.value:
+            yield f"Left out: {row.value:,.0f} of {row.n:,} characters ({row.group})."
+    ties = [
+        f"{_name(row)} {percent(row.value)}"
+        for row in rows
+        if row.statistic == "tied_share" and not pd.isna(row.value) and row.value >= _MANY_TIES
+    ]
+    if ties:
+        yield f"Pairs of one boundary and one other gap that score alike: {', '.join(ties)}."
+    if saturated:
+        yield f"Within 0.1 % of the bound: {', '.join(saturated)} of all increments."
+    yield "Chance is 0.5; below it the score at a boundary is the smaller one."
+    yield "seen: of the next character nothing (–), its lead byte, or all of it."
+    yield "null: 95 % of the areas of labels shifted in a circle; p: from it, Holm over layers."
+
+
+def _key(row: Any) -> tuple[str, ...]:
+    """What tells the scores apart."""
+    where = (row.checkpoint, row.signal, row.layer, row.head, row.group, row.scored_at)
+    return tuple(str(each) for each in where)
+
+
+def _name(row: Any) -> str:
+    group = pd.NA if pd.isna(row.group) else row.group.partition(", against ")[0]
+    name = score_name(row.signal, row.layer, row.head, group)
+    is_usual = pd.isna(row.scored_at) or row.scored_at == "lead byte"
+    return name if is_usual else f"{name}, {row.scored_at}"

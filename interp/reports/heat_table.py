@@ -1,0 +1,95 @@
+"""Numbers in the cells of a table whose colour tells their size: rows against columns."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from interp.reports.chart import Row, has_interval
+from interp.reports.markup import Html, escape, joined
+
+STEPS = (0.005, 0.02, 0.1, 0.5)
+"""Sizes at which a cell takes the next shade."""
+
+
+def heat_table(
+    caption: str,
+    head: Sequence[str],
+    rows: Sequence[tuple[str, Sequence[Row | None]]],
+    *,
+    unit: str,
+    steps: Sequence[float] = STEPS,
+    note: str = "",
+) -> Html:
+    """A table of estimates, each cell shaded by its size, in another hue below 0.
+
+    It needs no script, and no colour to be read: every cell has its number, with a sign, in
+    brackets where no interval tells it from 0.
+
+    Args:
+        caption: What it is, in a few words.
+        head: Titles of the columns, that of the rows' names first.
+        rows: A name and one row of an analysis table per column; None leaves a cell empty.
+        unit: Of the values, for the legend.
+        steps: Ascending sizes at which the next shade begins.
+        note: How to read it.
+    """
+    titles = joined(
+        Html(f'<th scope="col"{_side(index)}>{escape(title)}</th>')
+        for index, title in enumerate(head)
+    )
+    body = joined(
+        Html(
+            f'<tr><th scope="row">{escape(name)}</th>{joined(_cell(c, steps) for c in cells)}</tr>'
+        )
+        for name, cells in rows
+    )
+    words = "In brackets: the interval holds 0, or there is none."
+    return Html(
+        f'<figure class="chart"><figcaption>{escape(caption)}'
+        f'<p class="note">{escape(f"{words} {note}".strip())}</p></figcaption>'
+        f'<div class="scroll heat" tabindex="0" role="region" aria-label="{escape(caption)}">'
+        f"<table><thead><tr>{titles}</tr></thead><tbody>{body}</tbody></table></div>"
+        f"{_legend(steps, unit)}</figure>"
+    )
+
+
+def number_text(row: Row) -> str:
+    """The value of a row with its sign, in brackets where no interval tells it from 0."""
+    value = row["value"]
+    if value is None:
+        return "—"
+    shown = f"{value:+.3f}" if abs(value) < 10 else f"{value:+.3g}"
+    shown = "0" if value == 0 else "0.000" if abs(value) < 0.0005 else shown
+    is_clear = value == 0 or (has_interval(row) and not row["low"] <= 0 <= row["high"])
+    return shown if is_clear else f"({shown})"
+
+
+def _cell(row: Row | None, steps: Sequence[float]) -> Html:
+    if row is None:
+        return Html("<td></td>")
+    value = row["value"] or 0.0
+    level = sum(abs(value) >= step for step in steps)
+    about = f"[{row['low']:.4g}, {row['high']:.4g}]" if has_interval(row) else ""
+    about = "; ".join(filter(None, [about, row["note"]]))
+    sign = " less" if value < 0 else ""
+    return Html(
+        f'<td class="number shade{level}{sign}" title="{escape(about)}">'
+        f"{escape(number_text(row))}</td>"
+    )
+
+
+def _legend(steps: Sequence[float], unit: str) -> Html:
+    names = [
+        f"below {steps[0]:g}",
+        *(f"{low:g} to {high:g}" for low, high in pairwise(steps)),
+        f"{steps[-1]:g} or more",
+    ]
+    shades = joined(
+        Html(f'<span class="shade{level}">{escape(name)}</span>')
+        for level, name in enumerate(names)
+    )
+    below = Html(f'<span class="shade{len(steps)} less">below 0</span>')
+    return Html(f'<p class="shades"><span>{escape(unit)}:</span>{shades}{below}</p>')
+
+
+def _side(column: int) -> str:
+    return ' class="number"' if column else ""

@@ -1,0 +1,180 @@
+"""One number against another, a panel per layer, a point per head."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import plotly.graph_objects as go
+
+from interp.reports import theme
+from interp.reports.chart import (
+    Chart,
+    Row,
+    add_panel_name,
+    axis,
+    figure,
+    has_interval,
+    interval,
+    interval_text,
+    layer_name,
+    numbers_in,
+    plotly_text,
+    row_name,
+    variants,
+)
+
+Pair = tuple[Row, Row]
+"""A point: the row that gives its x, and the one of the same layer and head that gives its y."""
+
+
+def scatter_chart(
+    pairs: Sequence[Pair],
+    *,
+    key: str,
+    title: str,
+    x_title: str,
+    y_title: str,
+    note: str = "",
+    panel_notes: dict[str, str] | None = None,
+) -> Chart:
+    """Points with the intervals of both their values, one panel per layer.
+
+    Every panel has its own scales, so that points compare within a layer; a head is known by
+    its number beside its point.
+
+    Args:
+        pairs: The points; those that lack a value are not drawn.
+        key: The chart's name on its page.
+        title: What is shown, in a few words.
+        x_title: What lies along x, with its unit.
+        y_title: What lies along y, with its unit.
+        note: How to read it.
+        panel_notes: What stands after the name of a panel.
+    """
+    drawn = [pair for pair in pairs if None not in (pair[0]["value"], pair[1]["value"])]
+    if not drawn:
+        return Chart(key, title, title, remarks=("Not defined: there is no point.",))
+    panels = list(dict.fromkeys(layer_name(x) for x, _ in drawn))
+    left_out = len(pairs) - len(drawn)
+    described = "; ".join(f"{row_name(x)} {x['value']:.3g}, {y['value']:.3g}" for x, y in drawn)
+    return Chart(
+        key,
+        title,
+        f"{title}: {x_title}, {y_title}. {described}.",
+        variants(
+            lambda mode, size: _figure(
+                drawn, panels, (x_title, y_title), panel_notes or {}, mode, size
+            )
+        ),
+        note=note,
+        remarks=(f"Not drawn, since a value is not defined: {left_out}.",) if left_out else (),
+    )
+
+
+def _figure(
+    pairs: Sequence[Pair],
+    panels: Sequence[str],
+    titles: tuple[str, str],
+    panel_notes: dict[str, str],
+    mode: str,
+    size: str,
+) -> go.Figure:
+    is_wide = size == "wide"
+    n_columns = min(len(panels), 3 if is_wide else 2)
+    n_grid_rows = -(-len(panels) // n_columns)
+    panel_px, gap_px = (210, 66) if is_wide else (150, 66)
+    plot_px = n_grid_rows * panel_px + (n_grid_rows - 1) * gap_px
+    margin = {"l": 62 if is_wide else 44, "r": 10, "t": 30, "b": 48}
+    drawn = figure(mode, plot_px + margin["t"] + margin["b"], margin=margin)
+    gap = 0.075 if is_wide else 0.15
+    width = (1 - gap * (n_columns - 1)) / n_columns
+    for index, name in enumerate(panels):
+        column, grid_row = index % n_columns, index // n_columns
+        left, top = column * (width + gap), 1 - grid_row * (panel_px + gap_px) / plot_px
+        domain = ([left, left + width], [max(0.0, top - panel_px / plot_px), top])
+        of_panel = [pair for pair in pairs if layer_name(pair[0]) == name]
+        suffix = "" if index == 0 else str(index + 1)
+        _add_axes(drawn, of_panel, suffix, domain, mode)
+        _add_points(drawn, of_panel, suffix, mode)
+        words = f"{name}  {panel_notes.get(name, '')}".strip()
+        add_panel_name(drawn, words, mode, left=left, top=top, above_px=3)
+    _add_titles(drawn, titles, mode, is_wide=is_wide)
+    return drawn
+
+
+def _add_axes(
+    drawn: go.Figure,
+    pairs: Sequence[Pair],
+    suffix: str,
+    domain: tuple[list[float], list[float]],
+    mode: str,
+) -> None:
+    axes = zip(("x", "y"), ("y", "x"), domain, zip(*pairs, strict=True), strict=True)
+    for name, other, place, rows in axes:
+        settings = axis(
+            mode,
+            domain=place,
+            anchor=f"{other}{suffix}",
+            range=_range(rows),
+            nticks=5,
+            tickfont={"size": 11},
+        )
+        drawn.update_layout({f"{name}axis{suffix}": settings})
+
+
+def _add_points(drawn: go.Figure, pairs: Sequence[Pair], suffix: str, mode: str) -> None:
+    xs, ys = zip(*pairs, strict=True)
+    colors = theme.PAPER[mode]
+    bars = {
+        name: interval(rows, colors["muted"], width=0)
+        for name, rows in (("error_x", xs), ("error_y", ys))
+        if any(map(has_interval, rows))
+    }
+    drawn.add_scatter(
+        x=[x["value"] for x in xs],
+        y=[y["value"] for y in ys],
+        mode="markers+text",
+        marker={"color": colors["accent"], "size": 8},
+        text=[_head(x) for x in xs],
+        textposition="top right",
+        textfont={"size": 11, "color": colors["soft"]},
+        cliponaxis=False,
+        customdata=[
+            [f"{x['value']:.4g}{interval_text(x)}", f"{y['value']:.4g}{interval_text(y)}"]
+            for x, y in pairs
+        ],
+        hovertext=[plotly_text(row_name(x)) for x in xs],
+        hovertemplate="%{hovertext}: %{customdata[0]}; %{customdata[1]}<extra></extra>",
+        xaxis=f"x{suffix}",
+        yaxis=f"y{suffix}",
+        **bars,
+    )
+
+
+def _add_titles(drawn: go.Figure, titles: tuple[str, str], mode: str, *, is_wide: bool) -> None:
+    """Name what lies along x below all panels, and along y above them at the left."""
+    shared: dict[str, Any] = {"xref": "paper", "yref": "paper", "showarrow": False}
+    shared["font"] = {"size": 12, "color": theme.PAPER[mode]["soft"]}
+    drawn.add_annotation(
+        text=plotly_text(titles[0]), x=0.5, y=0, yanchor="top", yshift=-26, **shared
+    )
+    drawn.add_annotation(
+        text=plotly_text(titles[1]),
+        x=0,
+        y=0.5,
+        xanchor="right",
+        textangle=-90,
+        xshift=-34 if is_wide else -26,
+        **shared,
+    )
+
+
+def _head(row: Row) -> str:
+    return "" if row["head"] is None else str(row["head"])
+
+
+def _range(rows: Sequence[Row]) -> list[float]:
+    """From below the lowest to above the highest of all values and intervals."""
+    values = numbers_in(rows)
+    low, high = min(values), max(values)
+    margin = 0.1 * (high - low) or 0.5
+    return [low - margin, high + margin]
