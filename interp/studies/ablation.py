@@ -83,7 +83,8 @@ _LIMITS = (
     "that positions tell a little of what follows: what a shuffle costs is, if anything, too low.",
     "In all layers together a replacement meets a residual stream that is changed already; changes "
     "of single layers do not add up.",
-    "Means and the bytes' table are taken from the text that is read.",
+    "Means and the bytes' table are taken from the text that is read, here of one language: over a "
+    "text that mixes languages the mean also takes away what each of them has apart.",
     "All passes are made with bfloat16 products, which round a little: the byte's own value in the "
     "place of an increment that the byte decides does not come to exactly nothing.",
     "That a change costs nothing in one layer does not mean that the layer's increments are not "

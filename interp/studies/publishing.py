@@ -25,6 +25,9 @@ NOT_COMPARABLE = (
 """What is said of numbers on another text; docs/text.md says which text it is."""
 
 
+_TEXT_HEAD = "\n| text | language | bytes | rows | SHA-256 |\n|---|---|---|---|---|"
+
+
 def run_study(study: Study, given: StudyInput, out: str | Path) -> tuple[Path, ...]:
     """Answer a study and write ``analyses/NAME/`` and ``reports/NAME.html`` under ``out``.
 
@@ -180,6 +183,7 @@ def _readme(
         f"| {_cell(name)} | words marked by people | | {len(each.sentences):,} | `{each.sha256}` |"
         for name, each in given.used_treebanks.items()
     ]
+    has_texts = bool(files or treebanks)
     found = [
         f"- {_cell(verdict.claim)} **{_cell(verdict.verdict)}**" for verdict in finding.verdicts
     ]
@@ -187,20 +191,28 @@ def _readme(
         [
             f"# {study.title}\n",
             f"{finding.question}\n",
-            "With the folder of the text as `$TEXT`"
-            + (" and that of the treebanks as `$TREEBANKS`:\n" if treebanks else ":\n"),
+            f"{_with_folders(bool(record.files), bool(treebanks))}\n",
             f"    {command}\n",
             f"Made with {made_with}. The page is `reports/{study.name}.html`.\n",
             *found,
             "\n| checkpoint | training | SHA-256 of the weights |\n|---|---|---|",
             *checkpoints,
-            "\n| text | language | bytes | rows | SHA-256 |\n|---|---|---|---|---|",
+            *(
+                ["\n| text | language | bytes | rows | SHA-256 |\n|---|---|---|---|---|"]
+                * has_texts
+            ),
             *files,
             *treebanks,
             "",
             f"{_about_text(record)}\n",
         ]
     )
+
+
+def _with_folders(has_files: bool, has_treebanks: bool) -> str:
+    folders = ["the folder of the text as `$TEXT`"] * has_files
+    folders += ["the folder of the treebanks as `$TREEBANKS`"] * has_treebanks
+    return f"With {' and '.join(folders)}:" if folders else "The command:"
 
 
 def _about_text(record: TextRecord) -> str:
