@@ -181,7 +181,7 @@ class _GroupedText:
     """
 
     names: tuple[str, ...]
-    labels: list[list[Int8[np.ndarray, " byte"]]]
+    labels: list[list[Int8[np.ndarray, " _"]]]
     sizes: tuple[int, ...]
     n_bytes: Int[np.ndarray, "document group"]
     text: str
