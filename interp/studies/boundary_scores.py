@@ -15,13 +15,14 @@ from interp.analyses.scored_gaps import (
     ScoredGaps,
     gather,
 )
+from interp.analyses.statistics import paired_auc_difference
 from interp.analyses.word_boundaries import area_table
 from interp.checkpoints import Checkpoint
 from interp.errors import InputError
 from interp.extraction.increment_table import IncrementTable
 from interp.extraction.probe import PROBE
 from interp.reports.chart import Chart, Row, rows_of
-from interp.reports.charts import SEEN_IN_WORDS, baseline_name
+from interp.reports.charts import baseline_name
 from interp.reports.dot_chart import dot_chart
 from interp.reports.markup import Html
 from interp.reports.verdicts import Verdict, side_by_side
@@ -188,6 +189,12 @@ def beats(scores: BoundaryScores, name: str, claim: str) -> Verdict:
         verdict = "No: every layer's increment is worse."
     else:
         verdict = f"Not shown: no layer is better, and {len(worse)} of {len(rows)} are worse."
+    if reversed_layers := _better_turned_round(scores, name):
+        layers = ", ".join(f"L{layer}" for layer in reversed_layers)
+        verdict += (
+            f" But {layers} would be better turned round: there the increment at a word end is the "
+            "smaller one, and tells more in that way."
+        )
     area = next(row for row in scores.areas if _is_of(row, scores.column(name)))
     return Verdict(
         claim,
@@ -197,9 +204,19 @@ def beats(scores: BoundaryScores, name: str, claim: str) -> Verdict:
     )
 
 
-def seen_in_words(row: Row) -> str:
-    """What a score has seen of the next character."""
-    return SEEN_IN_WORDS[str(row["seen"])]
+def _better_turned_round(scores: BoundaryScores, name: str) -> list[int | None]:
+    """Layers whose increments, were small taken for large, would beat the score called ``name``."""
+    gaps, columns = scores.gaps, scores.layers()
+    other = gaps.scores[:, gaps.columns.index(scores.column(name))]
+    found = []
+    for column in columns:
+        turned = -gaps.scores[:, gaps.columns.index(column)]
+        difference = paired_auc_difference(
+            gaps.is_boundary, turned, other, gaps.documents, n_simultaneous=len(columns)
+        )
+        if difference.low is not None and difference.low > 0:
+            found.append(column.layer)
+    return found
 
 
 def _is_of(row: Row, column: ScoreColumn) -> bool:

@@ -1,13 +1,13 @@
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from made_scored_gaps import gaps_of
 
-from interp.analyses.scored_gaps import ScoreColumn, ScoredGaps
+from interp.analyses.scored_gaps import ScoredGaps
 from interp.extraction.increment_table import DocumentSignal, IncrementTable
 
 
@@ -63,36 +63,6 @@ def table_of() -> Callable[..., TableInMemory]:
     return make
 
 
-@pytest.fixture
-def gaps_of() -> Callable[..., ScoredGaps]:
-    """Make gaps with scores; what is not said of them is the same for all."""
-
-    def make(
-        labels: Sequence[bool],
-        documents: Sequence[int],
-        *,
-        scores: Mapping[ScoreColumn, Sequence[float]] | None = None,
-        lead_bytes: Sequence[int] | None = None,
-    ) -> ScoredGaps:
-        n = len(labels)
-        given = scores or {}
-        columns = np.array([*given.values()], dtype=np.float32).reshape(len(given), n).T
-        return ScoredGaps(
-            reference="by hand 1.0",
-            details="no settings",
-            judged="two digits",
-            documents=np.asarray(documents, dtype=np.int32),
-            runs=np.asarray(documents, dtype=np.int32),
-            characters=("a",),
-            previous=np.zeros(n, dtype=np.int32),
-            following=np.zeros(n, dtype=np.int32),
-            lead_bytes=np.zeros(n, np.uint8) if lead_bytes is None else np.asarray(lead_bytes),
-            is_boundary=np.asarray(labels, dtype=bool),
-            columns=tuple(given),
-            scores=columns,
-            n_characters=n + 1,
-            left_out=Counter(),
-            other_scripts=Counter(),
-        )
-
-    return make
+@pytest.fixture(name="gaps_of")
+def _gaps_of() -> Callable[..., ScoredGaps]:
+    return gaps_of

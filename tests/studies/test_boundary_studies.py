@@ -1,9 +1,14 @@
 """Word boundaries in context and in other scripts, on tiny models and a few sentences."""
 
+import numpy as np
 import pytest
+from made_scored_gaps import gaps_of
 
+from interp.analyses.scored_gaps import ScoreColumn
+from interp.analyses.word_boundaries import area_table
 from interp.errors import InputError
 from interp.studies import other_scripts, zh_boundaries_in_context
+from interp.studies.boundary_scores import BoundaryScores, beats
 from interp.studies.publishing import run_study
 from interp.studies.study import StudyInput
 
@@ -75,3 +80,15 @@ def test_other_scripts_without_any_text_say_what_to_give(study_checkpoints, cach
     given = StudyInput(study_checkpoints, ())
     with pytest.raises(InputError, match="neither a Japanese or Thai treebank"), given:
         other_scripts.STUDY.run(given)
+
+
+def test_a_layer_below_chance_is_not_turned_round_but_said_to_tell_more_that_way():
+    draw = np.random.default_rng(2)
+    documents, labels = np.repeat(np.arange(30), 40), draw.random(1200) < 0.5
+    columns = {
+        ScoreColumn("increment", 0, scored_at="lead byte"): -(labels + draw.normal(size=1200)),
+        ScoreColumn("surprisal", scored_at="lead byte"): draw.normal(size=1200),
+    }
+    gaps = gaps_of(labels, documents, scores=columns)
+    verdict = beats(BoundaryScores(gaps, area_table(gaps)), "surprisal", "It is better.").verdict
+    assert verdict.startswith("No: every layer's increment is worse. But L0 would be better turned")
