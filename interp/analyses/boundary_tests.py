@@ -84,15 +84,15 @@ def paired_areas(
 
 
 def column_named(gaps: ScoredGaps, name: str) -> ScoreColumn:
-    """The column that is called ``name``, such as ``surprisal`` or ``increment L2``.
+    """The column that is called ``name``, such as ``increment L2``, or is of that signal alone.
 
     Raises:
         UsageError: There is none, or more than one.
     """
-    found = [column for column in gaps.columns if column.name == name]
+    found = [column for column in gaps.columns if name in (column.name, column.signal)]
     if len(found) == 1:
         return found[0]
-    names = ", ".join(dict.fromkeys(column.name for column in gaps.columns))
+    names = "; ".join(dict.fromkeys(column.name for column in gaps.columns))
     problem = "there are several scores" if found else "there is no score"
     raise UsageError(f"word boundaries: {problem} called {name!r}", f"Known: {names}.")
 

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from jaxtyping import Int
 
 from interp.errors import InputError, OutputError, reason
-from interp.files import replacing
+from interp.files import check_writable, replacing
 
 FORMAT = "interp character counts"
 FORMAT_VERSION = 1
@@ -66,8 +66,9 @@ def write_rows(path: Path, rows: CountRows) -> None:
         [*columns, rows.count[order]],
         schema=pa.schema(_COLUMNS, {_METADATA: json.dumps(about)}),
     )
+    target = check_writable(path)
     try:
-        with replacing(path) as beside:
+        with replacing(target) as beside:
             pq.write_table(table, beside, compression="zstd", row_group_size=MOST_ROWS)
     except OSError as error:
         raise OutputError(f"{path}: cannot be written: {reason(error)}") from None

@@ -171,7 +171,7 @@ def _kept(
     table = IncrementTable.open(increments)
     for name in signals or ():
         table.columns(name)  # or the line that it is not there
-    return BoundarySignals([(table, tuple(signals or table.signals))])
+    return BoundarySignals([(table, tuple(dict.fromkeys(signals or table.signals)))])
 
 
 def _refuse_clashes(

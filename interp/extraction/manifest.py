@@ -61,7 +61,7 @@ def _is_well_formed(manifest: dict[str, Any]) -> bool:
         and all(_is_signal(signal, is_complete) for signal in signals.values())
         and _is_shard(manifest["shard"])
         and isinstance(manifest["intervention"], dict | None)
-        and (not is_complete or _is_count(manifest.get("n_bytes")))
+        and (not is_complete or (len(signals) > 0 and _is_count(manifest.get("n_bytes"))))
     )
 
 

@@ -7,6 +7,9 @@ from pathlib import Path
 from interp.errors import InputError
 from interp.segmentation.text_file import read_text_file
 
+LONGEST_WORD = 100
+"""Characters; jieba keeps every beginning of every word."""
+
 _ENTRY = re.compile(r"([^\s\x00-\x1f]+)(?:\s+([0-9]{1,15}))?(?:\s+([a-z]+))?")
 
 
@@ -46,5 +49,11 @@ class UserWords:
                     "spaces, such as: 云计算 5 n",
                 )
             word, count, tag = found.groups()
+            if len(word) > LONGEST_WORD:
+                raise InputError(
+                    f"cannot read the user dictionary {path}: the word of line {number} has "
+                    f"{len(word):,} characters, and the most is {LONGEST_WORD}",
+                    "Each line is one word.",
+                )
             entries.append((word, None if count is None else int(count), tag))
         return cls(file.name, file.sha256, tuple(entries))

@@ -18,7 +18,7 @@ from interp.analyses.word_boundaries import area_table
 from interp.checkpoints import Checkpoint
 from interp.corpus.rows import counted
 from interp.corpus.sources import TextInput, ignore
-from interp.errors import UsageError
+from interp.errors import InputError, UsageError
 from interp.extraction.increment_table import IncrementTable
 from interp.extraction.probe import PROBE
 from interp.segmentation.gaps import Reference
@@ -85,7 +85,7 @@ def boundary_signals(
             f"word boundaries: both checkpoints are called {names[0]}",
             "Give one of them another name in its config.json.",
         )
-    warnings = Warnings(warn)
+    warnings, signals = Warnings(warn), tuple(dict.fromkeys(signals))
     tables: list[tuple[IncrementTable, Sequence[str]]] = []
     with ExitStack() as stack:
         for checkpoint in checkpoints:
@@ -171,10 +171,13 @@ def counts_for(language: str, path: str | None = None) -> CharacterCounts | None
     """The counts in a file, or those that are shipped for a language; None if there are none.
 
     Raises:
-        InputError: The file cannot be read, or is no table of counts.
+        InputError: The file cannot be read, is no table of counts, or counts no letter.
     """
     if path is not None:
-        return CharacterCounts.read(path)
+        counts = CharacterCounts.read(path)
+        if len(counts.letters) == 1:  # every score would be the same number
+            raise InputError(f"{path}: it has no letters", "Count a text in the language.")
+        return counts
     return shipped_counts(language) if language in SHIPPED_LANGUAGES else None
 
 
@@ -191,4 +194,9 @@ def _compared(gaps: ScoredGaps, name: str) -> pd.DataFrame:
     else:
         chosen = column_named(gaps, name)
         pairs = [(column, chosen) for column in gaps.columns if column != chosen]
+    if not pairs:
+        raise UsageError(
+            f"word boundaries: there is nothing to compare {name} with",
+            "The other checkpoint must have the same layers and signals.",
+        )
     return paired_areas(gaps, pairs, against=name)

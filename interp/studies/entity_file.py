@@ -36,7 +36,7 @@ def read_pairs(path: str) -> tuple[WordPair, ...]:
         words = line.replace(",", " ").replace('"', " ").split()
         if not words or words[0].startswith("#") or (number == 1 and words == HEADER):
             continue
-        if len(words) != 2:
+        if len(words) != 2 or not all(word.isprintable() for word in words):
             what = display(line.encode()[:60])
             raise InputError(f"{shown(path)}, line {number}: {what} is not two words", _FORM)
         pairs.append(WordPair(*words))

@@ -5,10 +5,11 @@ from pathlib import Path
 
 from interp.checkpoints import Checkpoint
 from interp.corpus.sources import TextInput, ignore
+from interp.files import check_writable
 from interp.studies.boundaries import BOUNDARY_SIGNALS
 from interp.studies.first_look import FirstLook, first_look
 from interp.studies.reading import Progress, Warnings, increments_of
-from interp.studies.writing import check_writable, write_text
+from interp.studies.writing import write_text
 
 
 def report(

@@ -171,7 +171,7 @@ def test_no_text_and_impossible_settings_are_one_line(tmp_path):
         counts_of(b"")
     with pytest.raises(UsageError, match="once at least"):
         counts_of("国王", min_count=0)
-    with pytest.raises(OutputError, match="cannot be written"):
+    with pytest.raises(OutputError, match="cannot write"):
         counts_of("国王").write(tmp_path / "no-folder" / "counts.parquet")
     with pytest.raises(InputError, match="no such file"):
         CharacterCounts.read(tmp_path / "absent.parquet")

@@ -160,7 +160,7 @@ def test_a_score_is_found_by_the_name_that_readers_know(gaps_of):
     assert column_named(gaps, "increment L3") == columns[2]
     with pytest.raises(UsageError, match="no score called 'L3'") as caught:
         column_named(gaps, "L3")
-    assert "increment L2, surprisal, increment L3" in str(caught.value.hint)
+    assert "increment L2; surprisal; increment L3" in str(caught.value.hint)
 
 
 def test_names_of_scores():

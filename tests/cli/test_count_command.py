@@ -1,4 +1,6 @@
 import json
+import os
+from pathlib import Path
 
 import pytest
 
@@ -38,6 +40,8 @@ def test_json_says_what_was_counted_and_where_it_is_from(interp, text):
         (("absent.txt",), 1),
         (("--min-count", "0"), 2),
         (("--out", "no/folder/c.parquet"), 1),
+        (("--out", "."), 1),
+        (("--out", ""), 1),
     ],
 )
 def test_what_cannot_be_counted_is_one_line(interp, tmp_path, arguments, status):
@@ -53,3 +57,21 @@ def test_a_source_with_a_hostile_name_does_not_reach_the_terminal(interp, tmp_pa
     done = interp("count", str(path), "--out", "c.parquet")
     assert done.status == 0
     assert "\x1b" not in done.out + done.err
+
+
+def test_neither_a_pipe_nor_the_text_itself_is_replaced(interp, text, tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    assert interp("count", text, "--out", "pipe").status == 1
+    assert (tmp_path / "pipe").is_fifo()
+    done = interp("count", text, "--out", text)
+    assert done.status == 2
+    assert "is the text that is counted" in done.err
+    assert Path(text).read_text("utf-8") == "国王，国王"
+
+
+def test_counts_without_a_letter_are_refused(interp, tiny, tmp_path):
+    (tmp_path / "signs.txt").write_text("1 2 3.", "utf-8")
+    assert interp("count", "signs.txt", "--out", "none.parquet").status == 0
+    done = interp("word-boundary-auc", "--ckpt", tiny, "signs.txt", "--counts", "none.parquet")
+    assert done.status == 1
+    assert "it has no letters" in done.err

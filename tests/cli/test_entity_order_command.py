@@ -43,6 +43,7 @@ def test_json_and_csv_are_one_analysis_table(interp, tiny, own, tmp_path):
     [
         (b"New York City\n", "own.txt, line 1: New York City is not two words"),
         (b"New York\n\x1b[31m\n", "own.txt, line 2: ␛[31m is not two words"),
+        (b"N\x07w York\n", "own.txt, line 1: N␇w York is not two words"),
         (b"New Y\xffrk\n", "own.txt: not UTF-8 at byte 5"),
         (b"# none\n\n", "there is no pair in own.txt"),
         (b"New York\nnew Delhi\n", "no other first word for 'New York'"),

@@ -123,6 +123,26 @@ def test_a_probe_is_an_ordinary_signal(interp, tiny, chinese):
     assert len(found.query("statistic == 'roc_auc' and signal == 'increment'")) == 4
 
 
+def test_a_signal_asked_for_twice_counts_once(interp, tiny, chinese):
+    once, twice = (
+        interp(
+            "word-boundary-auc", "--ckpt", tiny, chinese, *["--signal", "increment"] * n, "--csv"
+        )
+        for n in (1, 2)
+    )
+    assert once.out == twice.out
+
+
+def test_checkpoints_without_a_score_in_common_are_not_compared_in_silence(
+    interp, tiny, chinese, tmp_path
+):
+    shared = save_tiny(tmp_path / "shared", scope="shared", max_increment=None)
+    asked = ("word-boundary-auc", "--ckpt", tiny, chinese, "--versus-ckpt", str(shared))
+    done = interp(*asked, "--signal", "increment")
+    assert (done.status, done.out) == (2, "")
+    assert "nothing to compare shared with" in done.err
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

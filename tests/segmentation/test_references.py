@@ -131,3 +131,9 @@ def test_what_is_not_installed_is_said_with_what_to_install(monkeypatch, languag
     with pytest.raises(InputError, match=module) as refused:
         find_reference(language)
     assert f'pip install "interp[{language}]"' in str(refused.value.hint)
+
+
+def test_an_endless_word_of_a_user_dictionary_is_refused(tmp_path):
+    (tmp_path / "words.txt").write_text("云" * 101, "utf-8")
+    with pytest.raises(InputError, match="101 characters, and the most is 100"):
+        find_reference("zh", f"jieba:{tmp_path / 'words.txt'}")

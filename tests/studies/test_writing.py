@@ -3,7 +3,8 @@ import os
 import pytest
 
 from interp.errors import OutputError
-from interp.studies.writing import check_writable, write_text
+from interp.files import check_writable
+from interp.studies.writing import write_text
 
 
 def test_what_cannot_be_written_leaves_the_old_file(tmp_path, monkeypatch):
