@@ -126,7 +126,7 @@ def explained(estimate: Estimate, gaps: ScoredGaps, column: ScoreColumn | None =
         gaps: What it is about.
         column: Whose scores it is about; None for the gaps alone.
     """
-    if not estimate.n:
+    if not len(gaps.is_boundary):
         note = f"not defined: no gap between {gaps.judged} in the text"
         return Estimate(None, n=0, n_documents=0, note=note)
     is_fitted = column is not None and column.group == CROSS_FITTED

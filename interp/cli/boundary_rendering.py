@@ -32,16 +32,17 @@ def boundary_tables(frame: pd.DataFrame, *, saturated: Sequence[str] = ()) -> li
         frame: Of `interp.studies.boundaries.boundary_table`.
         saturated: Columns with many saturated entries, each with its share.
     """
-    rows = rows_of(frame)
+    rows = rows_of(_named(frame))
     areas = [row for row in rows if row.statistic == "roc_auc"]
     compared = [row for row in rows if row.statistic == "roc_auc_difference"]
-    tables = [_areas(areas, rows), _worth(areas, rows)]
+    worth, why_none = _worth(areas, rows)
+    tables = [_areas(areas, rows), *([worth] if worth else [])]
     if compared:
         tables.append(_comparisons(compared))
     tables[-1] = Rendered(
         tables[-1].title,
         tables[-1].table,
-        (*tables[-1].notes, *_notes(areas), *_text_notes(rows, saturated)),
+        (*tables[-1].notes, *why_none, *_notes(areas), *_text_notes(rows, saturated)),
     )
     return tables
 
@@ -52,7 +53,7 @@ def _areas(areas: Sequence[Any], rows: Sequence[Any]) -> Rendered:
     for row in areas:
         null, p = (found.get((name, _key(row))) for name in ("null_roc_auc", "p_holm"))
         table.add_row(
-            _name(row),
+            row.score,
             _SEEN[row.seen],
             number(row.value),
             interval(row),
@@ -66,22 +67,26 @@ def _areas(areas: Sequence[Any], rows: Sequence[Any]) -> Rendered:
     return Rendered(title, table, (note,))
 
 
-def _worth(areas: Sequence[Any], rows: Sequence[Any]) -> Rendered:
+def _worth(areas: Sequence[Any], rows: Sequence[Any]) -> tuple[Rendered | None, Sequence[str]]:
+    """What a threshold finds; or, where none can be chosen, why."""
     found = {(row.statistic, _key(row)): row for row in rows}
     table = table_of("score", "AP", "precision", "recall", "F1", "word F1", "R-value")
     every = [row for row in rows if str(row.signal) == "every_gap"]
+    if all(pd.isna(row.value) for row in every):
+        reason = str(every[0].note).removeprefix("not defined: ")
+        return None, [f"What a threshold finds is not defined: {reason}."]
     for row in [*areas, *every[:1]]:
         values = (found.get((name, _key(row))) for name in _WORTH)
-        table.add_row(_name(row), *("" if each is None else number(each.value) for each in values))
+        table.add_row(row.score, *("" if each is None else number(each.value) for each in values))
     note = "At the threshold of best F1 on one half of the texts, measured on the other."
-    return Rendered("What a threshold finds", table, (note,))
+    return Rendered("What a threshold finds", table, (note,)), ()
 
 
 def _comparisons(rows: Sequence[Any]) -> Rendered:
     table = table_of("score", "against", "difference of areas", "95 % interval")
     for row in rows:
         against = str(row.group).partition("against ")[2]
-        table.add_row(_name(row), against, number(row.value), interval(row))
+        table.add_row(row.score, against, number(row.value), interval(row))
     note = "On the same gaps; intervals are simultaneous over the layers of a signal."
     return Rendered("Which is better", table, (note,))
 
@@ -91,7 +96,7 @@ def _notes(areas: Sequence[Any]) -> Iterator[str]:
     about: dict[str, list[str]] = {}
     for row in areas:
         for note in [] if pd.isna(row.note) else str(row.note).split("; "):
-            about.setdefault(note, []).append(_name(row))
+            about.setdefault(note, []).append(row.score)
     for note, names in about.items():
         which = "All" if len(names) == len(areas) else ", ".join(names)
         yield f"{which}: {note}."
@@ -102,7 +107,7 @@ def _text_notes(rows: Sequence[Any], saturated: Sequence[str]) -> Iterator[str]:
         if row.statistic == "left_out" and row.value:
             yield f"Left out: {row.value:,.0f} of {row.n:,} characters ({row.group})."
     ties = [
-        f"{_name(row)} {percent(row.value)}"
+        f"{row.score} {percent(row.value)}"
         for row in rows
         if row.statistic == "tied_share" and not pd.isna(row.value) and row.value >= _MANY_TIES
     ]
@@ -121,8 +126,19 @@ def _key(row: Any) -> tuple[str, ...]:
     return tuple(str(each) for each in where)
 
 
-def _name(row: Any) -> str:
+def _named(frame: pd.DataFrame) -> pd.DataFrame:
+    """``frame`` with what each row's score is called, its checkpoint where there are several."""
+    has_several = frame["checkpoint"].dropna().nunique() > 1
+    return frame.assign(score=[_name(row, has_several) for row in rows_of(frame)])
+
+
+def _name(row: Any, has_several: bool) -> str:
+    if pd.isna(row.signal):
+        return ""
     group = pd.NA if pd.isna(row.group) else row.group.partition(", against ")[0]
-    name = score_name(row.signal, row.layer, row.head, group)
-    is_usual = pd.isna(row.scored_at) or row.scored_at == "lead byte"
-    return name if is_usual else f"{name}, {row.scored_at}"
+    parts = [score_name(row.signal, row.layer, row.head, group)]
+    if not pd.isna(row.scored_at) and row.scored_at != "lead byte":
+        parts.append(row.scored_at)
+    if has_several and not pd.isna(row.checkpoint):
+        parts.append(row.checkpoint)
+    return ", ".join(parts)

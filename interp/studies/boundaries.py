@@ -102,7 +102,10 @@ def boundary_signals(
                 probe = probe_of(
                     checkpoint, text_input, reference, warn=warnings, progress=progress
                 )
-                tables.append((stack.enter_context(probe), [PROBE]))
+                try:
+                    tables.append((stack.enter_context(probe), [PROBE]))
+                except InputError as error:  # too little text for it; the rest is there
+                    warn(str(error))
         yield BoundarySignals(
             tables,
             None

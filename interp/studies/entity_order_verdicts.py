@@ -75,8 +75,8 @@ def _of_order(table: pd.DataFrame) -> Verdict:
         answer = _nothing_to_test(columns)
     elif smaller:
         answer = (
-            f"Repeated in {_listed(smaller)}: the real order has the smaller increment. That is "
-            "expectation, for only the first word has been read."
+            f"Repeated in {_listed(smaller)} only: the real order has the smaller increment. That "
+            "is expectation, for only the first word has been read."
         )
     else:
         answer = "Not repeated: no layer has a smaller increment in the real order."
