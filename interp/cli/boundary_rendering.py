@@ -128,7 +128,7 @@ def _key(row: Any) -> tuple[str, ...]:
 
 def _named(frame: pd.DataFrame) -> pd.DataFrame:
     """``frame`` with what each row's score is called, its checkpoint where there are several."""
-    has_several = frame["checkpoint"].dropna().nunique() > 1
+    has_several = bool(frame["checkpoint"].dropna().nunique() > 1)
     return frame.assign(score=[_name(row, has_several) for row in rows_of(frame)])
 
 
