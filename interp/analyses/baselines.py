@@ -4,7 +4,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int, UInt8
 
 from interp.analyses.character_counts import SEEN, CharacterCounts
-from interp.analyses.local_reference import local_reference
+from interp.analyses.local_reference import byte_rates, local_reference, out_of_fold
 from interp.analyses.scored_gaps import (
     LEAD_BYTE,
     SEEN_LEAD_BYTE,
@@ -12,9 +12,6 @@ from interp.analyses.scored_gaps import (
     ScoredGaps,
 )
 from interp.tables import LEAD_BYTE_CEILING
-
-N_FOLDS = 10
-"""Folds of documents for what is fitted to the reference itself."""
 
 LOCAL_REFERENCE = "local_reference"
 CROSS_FITTED, IN_SAMPLE = "cross-fitted", "in sample"
@@ -45,7 +42,7 @@ def with_baselines(gaps: ScoredGaps, counts: CharacterCounts | None = None) -> S
     ]
     scores = [
         cross_fitted_rates(lead_bytes, labels, gaps.documents),
-        _rates(lead_bytes, labels)[lead_bytes],
+        byte_rates(lead_bytes, labels)[lead_bytes],
     ]
     columns.append(
         ScoreColumn(LOCAL_REFERENCE, group=CROSS_FITTED, scored_at=LEAD_BYTE, seen=SEEN_LEAD_BYTE)
@@ -70,31 +67,13 @@ def cross_fitted_rates(
 ) -> Float[np.ndarray, " gap"]:
     """P(boundary | next character's lead byte), fitted on other documents.
 
-    The documents are dealt to `N_FOLDS` folds in turn (to as many as there are documents, if
-    fewer), and each fold is scored with the rates of the others, a byte that those lack with
-    their base rate. With few documents the area of these scores, pooled, falls below what the
+    Folds are those of `interp.analyses.local_reference.out_of_fold`; a byte that the others lack
+    has their base rate. With few documents the area of these scores, pooled, falls below what the
     byte is worth, since a fold's own rates are missing from its scores.
 
     Returns:
         Shares, 0 to 1; NaN everywhere where there is one document only.
     """
-    names, members = np.unique(documents, return_inverse=True)
-    scores = np.full(len(labels), np.nan)
-    if len(names) < 2:
-        return scores
-    folds = members % min(N_FOLDS, len(names))
-    for fold in range(folds.max() + 1):
-        is_held_out = folds == fold
-        rates = _rates(lead_bytes[~is_held_out], labels[~is_held_out])
-        scores[is_held_out] = rates[lead_bytes[is_held_out]]
-    return scores
-
-
-def _rates(
-    lead_bytes: UInt8[np.ndarray, " gap"], labels: Bool[np.ndarray, " gap"]
-) -> Float[np.ndarray, " byte"]:
-    """P(boundary | lead byte) for each of 256 values; the base rate for one that is missing."""
-    counts = np.bincount(lead_bytes, minlength=256)
-    boundaries = np.bincount(lead_bytes, labels, minlength=256)
-    base_rate = labels.mean() if len(labels) else np.nan
-    return np.where(counts > 0, boundaries / np.maximum(counts, 1), base_rate)
+    return out_of_fold(
+        lead_bytes, documents, lambda chosen: byte_rates(lead_bytes[chosen], labels[chosen])
+    )

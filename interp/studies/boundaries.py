@@ -153,7 +153,9 @@ def scored_gaps(
     return with_baselines(gaps, counts)
 
 
-def boundary_table(gaps: ScoredGaps, *, versus: Sequence[str] = ()) -> pd.DataFrame:
+def boundary_table(
+    gaps: ScoredGaps, *, versus: Sequence[str] = (), is_simultaneous: bool = False
+) -> pd.DataFrame:
     """Areas, nulls, segmentation scores and comparisons of every score, as one analysis table.
 
     Args:
@@ -161,11 +163,12 @@ def boundary_table(gaps: ScoredGaps, *, versus: Sequence[str] = ()) -> pd.DataFr
         versus: Names of scores that every other one is compared with, such as ``surprisal`` or
             ``increment L2``; or a checkpoint, whose scores are compared with those of the others
             of the same name.
+        is_simultaneous: Whether the areas of a signal's layers are looked at together.
 
     Raises:
         UsageError: There is no such score.
     """
-    found = [area_table(gaps), boundary_tests(gaps)]
+    found = [area_table(gaps, is_simultaneous=is_simultaneous), boundary_tests(gaps)]
     found += [_compared(gaps, name) for name in versus]
     return pd.concat(found, ignore_index=True)
 

@@ -1,22 +1,18 @@
 """What studies of word boundaries share: scores of a text, their charts, what beats what."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import pandas as pd
 
-from interp.analyses.baselines import with_baselines
-from interp.analyses.boundary_tests import boundary_tests, column_named, paired_areas
+from interp.analyses.boundary_tests import column_named, paired_areas
 from interp.analyses.character_counts import CharacterCounts
 from interp.analyses.scored_gaps import (
-    ALL_DOCUMENTS,
     LEAD_BYTE,
     ScoreColumn,
     ScoredGaps,
-    gather,
 )
 from interp.analyses.statistics import paired_auc_difference
-from interp.analyses.word_boundaries import area_table
 from interp.checkpoints import Checkpoint
 from interp.errors import InputError
 from interp.extraction.increment_table import IncrementTable
@@ -28,7 +24,12 @@ from interp.reports.markup import Html
 from interp.reports.verdicts import Verdict, side_by_side
 from interp.segmentation.gaps import Reference
 from interp.segmentation.references import SegmenterReference
-from interp.studies.boundaries import BOUNDARY_SIGNALS
+from interp.studies.boundaries import (
+    BOUNDARY_SIGNALS,
+    BoundarySignals,
+    boundary_table,
+    scored_gaps,
+)
 from interp.studies.study import StudyInput
 from interp.studies.zh_word_boundary_verdicts import interval_in_words, number_in_words
 
@@ -108,19 +109,19 @@ def boundary_scores(
     except InputError as error:  # too little text for one; the rest is there all the same
         given.warn(f"{reference.reference}: {error}")
     has_input = given.has_text(language)
-    gaps = gather(
+
+    def contents() -> Iterator[bytes]:
+        return (each.content[:] for each in given.documents(language, limit_bytes))
+
+    reads_other = has_input and not is_as_it_is
+    gaps = scored_gaps(
+        BoundarySignals(tables, contents if reads_other else None),
         reference,
-        tables,
-        contents=None
-        if is_as_it_is or not has_input
-        else lambda: (each.content[:] for each in given.documents(language, limit_bytes)),
         scored_at=scored_at,
-        progress=given.stage(f"gaps, {reference.reference}"),
-    )[ALL_DOCUMENTS]
-    gaps = with_baselines(gaps, counts)
-    areas = area_table(gaps, is_simultaneous=True)
-    found = pd.concat([areas, boundary_tests(gaps)], ignore_index=True)
-    return BoundaryScores(gaps, found)
+        counts=counts,
+        progress=given.progress,
+    )
+    return BoundaryScores(gaps, boundary_table(gaps, is_simultaneous=True))
 
 
 def scores_chart(scores: BoundaryScores, *, key: str, title: str) -> Chart:
