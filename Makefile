@@ -34,11 +34,14 @@ REPAIR := find $(VENV) -maxdepth 4 -name '*.dist-info' ! -exec test -e {}/INSTAL
 	-prune -exec rm -rf {} +
 
 # These have their shapes checked, in a run of their own: what is checked cannot be compiled.
-SHAPED := interp.analyses,interp.extraction.batches,interp.extraction.interventions,interp.extraction.reductions,$\
-	interp.extraction.ridge,interp.extraction.signal,interp.extraction.signals,interp.model.loss,$\
-	interp.model.attention,interp.model.norm,interp.model.position_encodings,$\
-	interp.model.rotation,interp.model.transformer,interp.segmentation.chinese,$\
-	interp.segmentation.gaps,interp.segmentation.scripts,interp.segmentation.spaces,interp.text
+SHAPED := interp.analyses,interp.extraction.batches,interp.extraction.interventions,$\
+	interp.extraction.reductions,interp.extraction.ridge,interp.extraction.signal,$\
+	interp.extraction.signals,interp.model.added_positions,interp.model.attention,$\
+	interp.model.biased_scores,interp.model.loss,interp.model.norm,$\
+	interp.model.position_encoding,interp.model.position_encodings,interp.model.rotary,$\
+	interp.model.rotation,interp.model.score_bias,interp.model.stretching,$\
+	interp.model.transformer,interp.segmentation.chinese,interp.segmentation.gaps,$\
+	interp.segmentation.scripts,interp.segmentation.spaces,interp.text
 
 .PHONY: demo test lint docs wheel bench results clean
 

@@ -134,7 +134,7 @@ def run_there(extended: Path, *command: str) -> str:
 
 def test_what_is_added_as_the_page_says_passes_the_tests_of_its_kind(extended):
     ran = run_there(extended, "-m", "pytest", "-vv", "-p", "no:cacheprovider", *EVERY)
-    for added in ("attention_to_first", "alibi", "de"):
+    for added in ("attention_to_first", "log-bias", "de"):
         assert ran.count(f"[{added}] PASSED") >= 3, ran
 
 
@@ -155,5 +155,5 @@ def test_the_commands_of_the_page_run_where_that_was_done(extended):
     )
     said = run_there(extended, "-c", script)
     assert "letters 1" in said
-    assert "position encoding alibi" in said
+    assert "position encoding log-bias" in said
     assert (extended / "attention" / "attention_to_first" / "part-00000.parquet").is_file()

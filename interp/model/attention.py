@@ -9,7 +9,9 @@ from torch.nn import functional
 from transformer_lens.hook_points import HookPoint
 
 from interp.model.config import ModelConfig
-from interp.model.position_encodings import PositionEncoding, Rope
+from interp.model.position_encoding import PositionEncoding
+from interp.model.rotary import Rope
+from interp.model.score_bias import ScoreBias
 
 _QUERY_BLOCK, _QUERY_BLOCK_IN_TRAINING = 64, 128
 """Queries at a time on a CPU: their scores stay in the cache, and most of the half above the
@@ -79,7 +81,8 @@ class Attention(nn.Module):
         position = None
         if isinstance(encoding, Rope):
             pre = encoding.increment_pre(self.layer, embedding=embedding, residual=residual)
-            increment = self.hook_increment(encoding.increment(self.hook_increment_pre(pre)))
+            pre = self.hook_increment_pre(pre)
+            increment = self.hook_increment(encoding.increment(self.layer, pre))
             position = self.hook_position(increment.cumsum(dim=1))
 
         projected = functional.linear(normalized, self.W_QKV).unflatten(-1, (3, self.n_heads, -1))
@@ -88,10 +91,10 @@ class Attention(nn.Module):
         q, k, v = self.hook_q(q), self.hook_k(k), self.hook_v(v)
         if isinstance(encoding, Rope):
             assert position is not None
-            q, k = encoding.rotate(q, k, position)
+            q, k = encoding.rotate(self.layer, q, k, position)
             q, k = self.hook_rot_q(q), self.hook_rot_k(k)
 
-        bias = encoding.score_bias(self.layer, q.shape[1], q.device)
+        bias = encoding.score_bias(self.layer, normalized)
         q, k, v = (x.transpose(1, 2) for x in (q, k, v))
         if is_hooked(self.hook_attn_scores) or is_hooked(self.hook_pattern):
             scores = self.hook_attn_scores(causal_scores(q, k, bias))
@@ -115,12 +118,12 @@ def is_hooked(point: HookPoint) -> bool:
 def causal_scores(
     q: Float[Tensor, "batch head query d_head"],
     k: Float[Tensor, "batch head key d_head"],
-    bias: Float[Tensor, "head query key"] | None = None,
+    bias: ScoreBias | None = None,
 ) -> Float[Tensor, "batch head query key"]:
     """Attention scores in float32, minus infinity where a key comes after its query."""
     scores = (q @ k.transpose(-1, -2)).float() / math.sqrt(q.shape[-1])
     if bias is not None:
-        scores = scores + bias
+        scores = scores + bias.block(0, q.shape[-2])
     later = torch.ones(q.shape[-2], k.shape[-2], dtype=torch.bool, device=q.device).triu(1)
     return scores.masked_fill(later, -torch.inf)
 
@@ -129,7 +132,7 @@ def causal_attention(
     q: Float[Tensor, "batch head pos d_head"],
     k: Float[Tensor, "batch head pos d_head"],
     v: Float[Tensor, "batch head pos d_head"],
-    bias: Float[Tensor, "head pos pos"] | None = None,
+    bias: ScoreBias | None = None,
 ) -> Float[Tensor, "batch head pos d_head"]:
     """What each query gathers from itself and the keys before it, without storing all scores.
 
@@ -139,18 +142,19 @@ def causal_attention(
         if bias is None:
             return functional.scaled_dot_product_attention(q, k, v, is_causal=True)
         mask = torch.ones(q.shape[-2], k.shape[-2], dtype=torch.bool, device=q.device).tril()
-        mask = bias.masked_fill(~mask, -torch.inf).to(q.dtype)
+        mask = bias.block(0, q.shape[-2]).masked_fill(~mask, -torch.inf).to(q.dtype)
         return functional.scaled_dot_product_attention(q, k, v, attn_mask=mask)
     batch, n_heads, n_pos, d_head = q.shape
     q, k, v = (x.contiguous().flatten(0, 1) for x in (q, k, v))
-    block = _QUERY_BLOCK_IN_TRAINING if q.requires_grad else _QUERY_BLOCK
+    n_queries = _QUERY_BLOCK_IN_TRAINING if q.requires_grad else _QUERY_BLOCK
     gathered = []
     with torch.autocast("cpu", enabled=False):  # the softmax of bfloat16 scores stays bfloat16
-        for start in range(0, n_pos, block):
-            end = min(start + block, n_pos)
+        for start in range(0, n_pos, n_queries):
+            end = min(start + n_queries, n_pos)
             added = torch.full((1, end - start, end), -torch.inf, dtype=q.dtype).triu(start + 1)
             if bias is not None:
-                added = (added + bias[:, start:end, :end]).to(q.dtype).repeat(batch, 1, 1)
+                block = bias.block(start, end)  # of every window, or of all
+                added = (added + block).to(q.dtype).expand(batch, -1, -1, -1).flatten(0, 1)
             scores = torch.baddbmm(
                 added, q[:, start:end], k[:, :end].transpose(-1, -2), alpha=1 / math.sqrt(d_head)
             )

@@ -8,6 +8,12 @@ from typing import Any, Literal, get_args, get_origin
 
 from interp.text import D_VOCAB
 
+MOST_CTX = 1 << 20
+"""Tokens of the longest window: what no weight's shape bounds, this does."""
+
+SCALINGS = ("pi", "ntk", "yarn")
+"""Ways to stretch rotary positions: position interpolation, NTK-aware base, YaRN."""
+
 
 @dataclass(frozen=True)
 class PositionConfig:
@@ -21,6 +27,67 @@ class PositionConfig:
 
 
 @dataclass(frozen=True)
+class NoPositionsConfig(PositionConfig):
+    """Nothing but the causal mask tells where a token is."""
+
+    encoding: Literal["none"] = "none"  # type: ignore[assignment]
+
+
+@dataclass(frozen=True)
+class SinusoidalConfig(PositionConfig):
+    """A fixed table of sines and cosines is added to the embedding.
+
+    Attributes:
+        base: The longest wavelength is about 2 pi x base tokens.
+    """
+
+    encoding: Literal["sinusoidal"] = "sinusoidal"  # type: ignore[assignment]
+    base: float = 10_000.0
+
+    def __post_init__(self) -> None:
+        require(self.base > 1, f"position.base must be above 1, not {self.base}")
+
+
+@dataclass(frozen=True)
+class LearnedAbsoluteConfig(PositionConfig):
+    """A learned vector for each of n_ctx positions is added to the embedding."""
+
+    encoding: Literal["learned-absolute"] = "learned-absolute"  # type: ignore[assignment]
+
+
+@dataclass(frozen=True)
+class RelativeBiasConfig(PositionConfig):
+    """A learned number for each layer, head and distance is added to the scores.
+
+    Attributes:
+        max_distance: Keys that are farther away share the number of this distance.
+    """
+
+    encoding: Literal["relative-bias"] = "relative-bias"  # type: ignore[assignment]
+    max_distance: int = 32
+
+    def __post_init__(self) -> None:
+        require(
+            1 <= self.max_distance <= MOST_CTX,
+            f"position.max_distance must be 1 to {MOST_CTX}, not {self.max_distance}",
+        )
+
+
+@dataclass(frozen=True)
+class AlibiConfig(PositionConfig):
+    """Scores fall with the distance in tokens, at a rate of each head's own."""
+
+    encoding: Literal["alibi"] = "alibi"  # type: ignore[assignment]
+
+
+@dataclass(frozen=True)
+class ForgetGateConfig(PositionConfig):
+    """Scores fall with every token in between, by as much as a learned gate says."""
+
+    encoding: Literal["forget-gate"] = "forget-gate"  # type: ignore[assignment]
+
+
+@dataclass(frozen=True)
 class RopeConfig(PositionConfig):
     """Rotary positions that advance by 1 per token.
 
@@ -28,15 +95,40 @@ class RopeConfig(PositionConfig):
         base: The longest wavelength is about 2 pi x base tokens.
         layout: Which channels are rotated together: ``half`` pairs channel i with
             i + d_head / 2, ``interleaved`` pairs 2 i with 2 i + 1.
+        recency: What else makes scores fall with the distance in tokens: an encoding that
+            biases scores, or nothing.
+        unrotated_every: Every so-manieth layer has no positions: 4 leaves out layers 3, 7, ...
+        scaling: How positions are stretched beyond the training length: ``pi:2``, ``ntk:2`` or
+            ``yarn:2`` for twice the length. Set when a model is loaded, not in training.
+        trained_spans: For YaRN, the span of positions in training, one number or one per layer;
+            None for n_ctx.
     """
 
-    encoding: Literal["rope"] = "rope"
+    encoding: Literal["rope"] = "rope"  # type: ignore[assignment]
     base: float = 10_000.0
     layout: Literal["half", "interleaved"] = "half"
+    recency: Literal["none", "alibi", "forget-gate"] = "none"
+    unrotated_every: int | None = None
+    scaling: str | None = None
+    trained_spans: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
         require(self.base > 1, f"position.base must be above 1, not {self.base}")
         _require_one_of("position.layout", self.layout, ("half", "interleaved"))
+        _require_one_of("position.recency", self.recency, ("none", "alibi", "forget-gate"))
+        require(
+            self.unrotated_every is None or self.unrotated_every >= 2,
+            f"position.unrotated_every must be 2 or more, or none, not {self.unrotated_every}",
+        )
+        scaling_of(self.scaling)
+        require(
+            all(span > 0 for span in self.trained_spans or ()),
+            "position.trained_spans must be above 0",
+        )
+
+    def is_rotated(self, layer: int) -> bool:
+        """Whether a layer has positions."""
+        return self.unrotated_every is None or (layer + 1) % self.unrotated_every != 0
 
 
 @dataclass(frozen=True)
@@ -72,13 +164,16 @@ class IncrementsConfig(RopeConfig):
 
 
 POSITION_CONFIGS: dict[str, type[PositionConfig]] = {
+    "none": NoPositionsConfig,
+    "sinusoidal": SinusoidalConfig,
+    "learned-absolute": LearnedAbsoluteConfig,
+    "relative-bias": RelativeBiasConfig,
+    "alibi": AlibiConfig,
+    "forget-gate": ForgetGateConfig,
     "rope": RopeConfig,
     "increments": IncrementsConfig,
 }
 """The registry of position encodings: a new one is a line here and one in `ENCODINGS`."""
-
-MOST_CTX = 1 << 20
-"""Tokens of the longest window: what no weight's shape bounds, this does."""
 
 
 @dataclass(frozen=True)
@@ -89,6 +184,9 @@ class ModelConfig:
         d_mlp: Width of the SwiGLU layer.
         n_ctx: Tokens of a training window.
         norm_eps: Epsilon of the RMSNorms of the residual stream.
+        is_tied: Whether the unembedding is the embedding's transpose.
+        initialization: ``normal``: every matrix from N(0, 0.02); ``torch``: as PyTorch
+            initialises Linear and Embedding.
     """
 
     d_model: int = 256
@@ -98,6 +196,8 @@ class ModelConfig:
     d_vocab: int = D_VOCAB
     n_ctx: int = 512
     norm_eps: float = 1e-5
+    is_tied: bool = True
+    initialization: Literal["normal", "torch"] = "normal"
     position: PositionConfig = field(default_factory=IncrementsConfig)
 
     def __post_init__(self) -> None:
@@ -107,6 +207,7 @@ class ModelConfig:
             8 <= self.n_ctx <= MOST_CTX, f"n_ctx must be 8 to {MOST_CTX} tokens, not {self.n_ctx}"
         )
         require(self.norm_eps > 0, f"norm_eps must be above 0, not {self.norm_eps}")
+        _require_one_of("initialization", self.initialization, ("normal", "torch"))
         require(
             self.d_model % (2 * self.n_heads) == 0,
             f"d_model = {self.d_model} must be a multiple of 2 x n_heads = {2 * self.n_heads}: "
@@ -149,6 +250,27 @@ class ModelConfig:
         return dataclasses.replace(from_plain(cls, values, ""), position=made)
 
 
+def scaling_of(words: str | None) -> tuple[str, float] | None:
+    """The kind and the factor of a scaling such as ``ntk:2``; None for none.
+
+    Raises:
+        ValueError: It is no scaling.
+    """
+    if words is None:
+        return None
+    kind, _, factor = words.partition(":")
+    try:
+        number = float(factor)
+    except ValueError:
+        number = math.nan
+    require(
+        kind in SCALINGS and 1 <= number <= MOST_CTX,
+        f"position.scaling must be one of {', '.join(f'{name}:2' for name in SCALINGS)} (or "
+        f"another factor of 1 or more), not {words!r:.40}",
+    )
+    return kind, number
+
+
 def from_plain(cls: type, values: dict[str, Any], prefix: str) -> Any:
     """An instance of the dataclass ``cls`` from plain values, every key and type checked.
 
@@ -185,7 +307,12 @@ def _typed(value: Any, annotation: Any, name: str) -> Any:
         return value
     if annotation is bool and isinstance(value, bool):
         return value
-    if annotation in (tuple[str, ...], tuple[int, ...]) and isinstance(value, list | tuple):
+    if value is None and annotation == tuple[float, ...] | None:
+        return None
+    if annotation == tuple[float, ...] | None:
+        annotation = tuple[float, ...]
+    is_list = isinstance(value, list | tuple)
+    if annotation in (tuple[str, ...], tuple[int, ...], tuple[float, ...]) and is_list:
         element = get_args(annotation)[0]
         return tuple(_typed(v, element, name) for v in value)
     if get_origin(annotation) is Literal and isinstance(value, str):

@@ -7,20 +7,20 @@ from jaxtyping import Float
 from torch import Tensor
 
 
-def rotation_angles(
-    position: Float[Tensor, "batch pos head"], *, d_head: int, base: float
-) -> Float[Tensor, "batch pos head channel_pair"]:
-    """The angle in radians by which each pair of channels is turned.
+def rotation_frequencies(
+    d_head: int, base: float, device: torch.device | None = None
+) -> Float[Tensor, " channel_pair"]:
+    """Radians per unit of position by which each pair of channels turns; float32.
 
     Args:
-        position: Positions in units of one ordinary token; float32 or wider.
-        d_head: Channels of a head; pair i turns at base ** (-2 i / d_head) radians per unit.
+        d_head: Channels of a head; pair i turns at base ** (-2 i / d_head).
         base: RoPE's base.
+        device: Where.
 
     Source: Su et al. 2021, "RoFormer", section 3.4.2; the position is any real number here.
     """
-    exponents = torch.arange(0, d_head, 2, device=position.device, dtype=torch.float32) / d_head
-    return position.unsqueeze(-1) * base**-exponents
+    exponents = torch.arange(0, d_head, 2, device=device, dtype=torch.float32) / d_head
+    return base**-exponents
 
 
 def rotate(
@@ -33,7 +33,7 @@ def rotate(
 
     Args:
         vectors: Queries or keys, in any float type.
-        cos: Cosine of `rotation_angles`, float32.
+        cos: Cosine of position x frequency, float32.
         sin: Sine of the same angles.
         layout: ``half`` pairs channel i with i + d_head / 2, ``interleaved`` 2 i with 2 i + 1.
 

@@ -5,6 +5,7 @@ Weights (``C`` = d_model, ``H`` = d_hidden of the DeltaMLP, ``O`` = 1 or n_heads
 | name | shape | what |
 |---|---|---|
 | ``embed.W_E`` | [d_vocab, C] | token embedding, and its transpose the unembedding |
+| ``unembed.weight`` | [d_vocab, C] | the unembedding, where it is not tied |
 | ``blocks.I.ln1.w``, ``blocks.I.ln2.w`` | [C] | gains before attention and MLP |
 | ``blocks.I.attn.W_QKV`` | [3 C, C] | queries, keys, values of all heads, one after the other |
 | ``blocks.I.attn.W_out`` | [C, C] | output of attention, heads one after the other |
@@ -16,6 +17,9 @@ Weights (``C`` = d_model, ``H`` = d_hidden of the DeltaMLP, ``O`` = 1 or n_heads
 | ``position.layers.I.0.w`` | [C] | per-layer increments: gain of their RMSNorm |
 | ``position.layers.I.1.fc1.{weight,bias}`` | [H, C], [H] | |
 | ``position.layers.I.1.fc2.{weight,bias}`` | [O, H], [O] | |
+| ``position.W_pos`` | [n_ctx, C] | learned absolute positions |
+| ``position.b_distance`` | [n_layers, n_heads, distances] | relative biases |
+| ``position.[recency.]layers.I.{weight,bias}`` | [n_heads, C], [n_heads] | forget gates |
 
 Matrices are stored ``[out, in]`` and applied as ``x @ W.T``; ``W_E``, ``W_U``, ``attn.W_Q``,
 ``mlp.W_out`` and the like give them in TransformerLens's shapes.
@@ -31,14 +35,17 @@ from torch.nn import functional
 from transformer_lens import ActivationCache, HookedRootModule
 from transformer_lens.hook_points import HookPoint
 
+from interp.errors import InputError
 from interp.model.attention import Attention, is_hooked
 from interp.model.config import ModelConfig
 from interp.model.norm import HookedRMSNorm
-from interp.model.position_encodings import Increments, PositionEncoding, Rope, make_encoding
+from interp.model.position_encoding import PositionEncoding
+from interp.model.position_encodings import make_encoding
+from interp.model.rotary import Rope
 
 
 class Transformer(HookedRootModule):
-    """A decoder-only, pre-norm transformer with tied embeddings.
+    """A decoder-only, pre-norm transformer.
 
     The model may be compiled (``torch.compile(model)``): with no hook it is one graph, and a
     hook added later is honoured, because the hooked forward pass runs eagerly.
@@ -47,7 +54,7 @@ class Transformer(HookedRootModule):
     """
 
     def __init__(self, config: ModelConfig, *, seed: int | None = 0) -> None:
-        """Build the model with weights drawn from N(0, 0.02) and increments of exactly 1.
+        """Build the model with initial weights, and increments of exactly 1.
 
         Args:
             config: Its sizes and position encoding.
@@ -62,6 +69,9 @@ class Transformer(HookedRootModule):
         self.position: PositionEncoding = make_encoding(config)
         self.blocks = nn.ModuleList(Block(config, i, self.position) for i in range(config.n_layers))
         self.ln_final = HookedRMSNorm(config.d_model, config.norm_eps)
+        self.unembed: nn.Linear | None = None
+        if not config.is_tied:
+            self.unembed = nn.Linear(config.d_model, config.d_vocab, bias=False)
         self.setup()
         if seed is not None:
             self._initialise(seed)
@@ -73,8 +83,12 @@ class Transformer(HookedRootModule):
 
     @property
     def W_U(self) -> Float[Tensor, "d_model d_vocab"]:
-        """The unembedding: the embedding's transpose."""
-        return self.embed.W_E.T
+        """The unembedding: the embedding's transpose where they are tied."""
+        return self._unembedding.T
+
+    @property
+    def _unembedding(self) -> Float[Tensor, "d_vocab d_model"]:
+        return self.embed.W_E if self.unembed is None else self.unembed.weight
 
     def forward(
         self, ids: Int[Tensor, "batch pos"], stop_at_layer: int | None = None
@@ -88,7 +102,17 @@ class Transformer(HookedRootModule):
 
         Returns:
             Logits [batch, pos, d_vocab] in float32 or the autocast type.
+
+        Raises:
+            InputError: The window is longer than the position encoding has positions.
         """
+        most = self.position.most_positions
+        if most is not None and ids.shape[1] > most:
+            raise InputError(
+                f"the model has {most} learned positions: it cannot read a window of "
+                f"{ids.shape[1]} tokens",
+                f"Read windows of {most} tokens, or take a model with another encoding.",
+            )
         if any(is_hooked(point) for point in self.hook_dict.values()):
             return _eagerly(self, ids, stop_at_layer)  # type: ignore[call-arg]
         return self._forward(ids, stop_at_layer)
@@ -100,7 +124,7 @@ class Transformer(HookedRootModule):
             residual = block(residual, embedding=embedding, encoding=self.position)
         if stop_at_layer is not None:
             return residual
-        return functional.linear(self.ln_final(residual), self.embed.W_E)
+        return functional.linear(self.ln_final(residual), self._unembedding)
 
     def run_with_cache(  # type: ignore[override]
         self, *args: Any, return_cache_object: bool = True, **kwargs: Any
@@ -134,7 +158,7 @@ class Transformer(HookedRootModule):
 
         It has the final gain in it, so that `ActivationCache.logit_attrs` sums to the logit.
         """
-        return self.embed.W_E[tokens] * self.ln_final.w
+        return self._unembedding[tokens] * self.ln_final.w
 
     @torch.no_grad()
     def token_increments(self) -> dict[str, Float[Tensor, "d_vocab head_or_1"]]:
@@ -154,7 +178,7 @@ class Transformer(HookedRootModule):
         pre = self.position.increment_pre(
             0, embedding=embedding, residual=self.position.add_to_embedding(embedding)
         )
-        increment = self.position.increment(pre)
+        increment = self.position.increment(0, pre)
         return {"increment": increment.squeeze(1), "increment_pre": pre.squeeze(1)}
 
     def matrices(self) -> Iterator[tuple[str, nn.Parameter]]:
@@ -167,11 +191,10 @@ class Transformer(HookedRootModule):
             # In order of name, so that models that differ in their increments start alike.
             for name, parameter in sorted(self.named_parameters(), key=_increments_last):
                 if parameter.ndim >= 2:
-                    parameter.normal_(0, 0.02, generator=generator)
+                    _draw(name, parameter, self.config.initialization, generator)
                 elif not name.endswith(".w"):  # gains start at 1
                     parameter.zero_()
-        if isinstance(self.position, Increments):
-            self.position.reset_to_one()
+            self.position.reset()
 
 
 class Embedding(nn.Module):
@@ -254,6 +277,17 @@ class SwiGLU(nn.Module):
 @torch.compiler.disable
 def _eagerly(model: Transformer, ids: Tensor, stop_at_layer: int | None) -> Tensor:
     return model._forward(ids, stop_at_layer)
+
+
+def _draw(name: str, parameter: Tensor, initialization: str, generator: torch.Generator) -> None:
+    """Initial weights of a matrix: N(0, 0.02), or what PyTorch gives Embedding and Linear."""
+    if initialization == "normal":
+        parameter.normal_(0, 0.02, generator=generator)
+    elif name in ("embed.W_E", "position.W_pos"):
+        parameter.normal_(0, 1, generator=generator)
+    else:
+        bound = parameter.shape[-1] ** -0.5
+        parameter.uniform_(-bound, bound, generator=generator)
 
 
 def _increments_last(named: tuple[str, nn.Parameter]) -> tuple[bool, str]:

@@ -5,7 +5,7 @@ from jaxtyping import Int
 from torch import Tensor
 
 from interp.model import Transformer
-from interp.model.position_encodings import Rope
+from interp.model.rotary import Rope
 
 _BATCH = 8
 _QUANTILE = 0.99

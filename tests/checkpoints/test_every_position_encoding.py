@@ -1,8 +1,5 @@
 """What holds for every position encoding of the registry; a new one is tested by its line there."""
 
-from dataclasses import dataclass
-from typing import Literal
-
 import pytest
 import torch
 
@@ -11,20 +8,10 @@ from interp.corpus.documents import Document
 from interp.errors import InputError
 from interp.extraction.extract import extract
 from interp.model import ModelConfig, Transformer
-from interp.model.config import POSITION_CONFIGS, PositionConfig
-from interp.model.position_encodings import ENCODINGS, PositionEncoding, Rope
+from interp.model.config import POSITION_CONFIGS
+from interp.model.position_encodings import ENCODINGS
+from interp.model.rotary import Rope
 from interp.studies.facts import model_in_words
-
-
-@dataclass(frozen=True)
-class NoPositions(PositionConfig):
-    encoding: Literal["none"] = "none"  # type: ignore[assignment]
-
-
-class WithoutPositions(PositionEncoding):
-    def __init__(self, _config: ModelConfig, _position: NoPositions) -> None:
-        super().__init__()
-
 
 SIZES = {"d_model": 32, "n_heads": 4, "n_layers": 2, "d_mlp": 48, "n_ctx": 64}
 
@@ -110,13 +97,6 @@ def test_its_increments_are_extracted_or_refused_in_one_line(encoding, tmp_path)
             extract(checkpoint, lambda: documents, tmp_path / "increments")
         assert not (tmp_path / "increments").exists()
     extract(checkpoint, lambda: documents, tmp_path / "surprisal", signals=["surprisal"])
-
-
-def test_an_encoding_that_does_not_rotate_has_no_increments(tmp_path, monkeypatch):
-    """As docs/extending.md promises; until the registry has such an encoding, one of the test."""
-    monkeypatch.setitem(POSITION_CONFIGS, "none", NoPositions)
-    monkeypatch.setitem(ENCODINGS, "none", WithoutPositions)
-    test_its_increments_are_extracted_or_refused_in_one_line("none", tmp_path)
 
 
 @any_encoding

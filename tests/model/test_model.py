@@ -8,6 +8,7 @@ from transformer_lens import ActivationCache
 
 from interp.model import IncrementsConfig, ModelConfig, RopeConfig, Transformer
 from interp.model.attention import causal_attention, causal_scores
+from interp.model.score_bias import DistanceBias
 
 any_position = pytest.mark.parametrize("position", POSITIONS.values(), ids=POSITIONS.keys())
 
@@ -79,7 +80,7 @@ def test_attention_by_blocks_equals_the_softmax_of_all_scores(n_pos):
 def test_a_score_bias_is_added_to_every_block():
     generator = torch.Generator().manual_seed(0)
     q, k, v = torch.randn(3, 1, 2, 200, 8, generator=generator).unbind()
-    bias = torch.randn(2, 200, 200, generator=generator)
+    bias = DistanceBias(torch.randn(2, 50, generator=generator))
     explicit = causal_scores(q, k, bias).softmax(-1) @ v
     assert torch.allclose(causal_attention(q, k, v, bias), explicit, atol=1e-5)
 

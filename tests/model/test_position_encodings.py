@@ -5,7 +5,7 @@ import torch
 from small_models import INCREMENTS, POSITIONS, fresh, some_ids, spread
 
 from interp.model import IncrementsConfig, RopeConfig
-from interp.model.position_encodings import DeltaMLP
+from interp.model.rotary import DeltaMLP
 
 any_increments = pytest.mark.parametrize("position", INCREMENTS.values(), ids=INCREMENTS.keys())
 any_position = pytest.mark.parametrize("position", POSITIONS.values(), ids=POSITIONS.keys())

@@ -5,7 +5,7 @@ import torch
 from small_models import some_ids, spread
 
 from interp.model import RopeConfig
-from interp.model.rotation import rotate, rotation_angles
+from interp.model.rotation import rotate, rotation_frequencies
 
 LAYOUTS = ("half", "interleaved")
 any_layout = pytest.mark.parametrize("layout", LAYOUTS)
@@ -15,7 +15,7 @@ INTERLEAVED = [*range(0, D_HEAD, 2), *range(1, D_HEAD, 2)]
 
 
 def turned(vectors, position, layout):
-    angles = rotation_angles(position, d_head=D_HEAD, base=10_000.0)
+    angles = position.unsqueeze(-1) * rotation_frequencies(D_HEAD, 10_000.0)
     return rotate(vectors, angles.cos(), angles.sin(), layout)
 
 
@@ -27,10 +27,9 @@ def positions(*values):
     return torch.tensor(values).view(1, -1, 1)
 
 
-def test_angles_by_hand():
-    angles = rotation_angles(positions(0.0, 2.5), d_head=4, base=100.0)
+def test_frequencies_by_hand():
     # pair 0 turns at 1 radian per unit, pair 1 at 100 ** (-2 / 4) = 0.1
-    assert torch.allclose(angles[0, :, 0], torch.tensor([[0.0, 0.0], [2.5, 0.25]]))
+    assert torch.allclose(rotation_frequencies(4, 100.0), torch.tensor([1.0, 0.1]))
 
 
 @any_layout
