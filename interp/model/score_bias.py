@@ -6,13 +6,14 @@ one number per token and head.
 """
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
 
+@runtime_checkable
 class ScoreBias(Protocol):
     """What is added to the scores of a layer."""
 
