@@ -38,10 +38,11 @@ SHAPED := interp.analyses,interp.extraction.batches,interp.extraction.interventi
 	interp.extraction.reductions,interp.extraction.ridge,interp.extraction.signal,$\
 	interp.extraction.signals,interp.model.added_positions,interp.model.attention,$\
 	interp.model.biased_scores,interp.model.loss,interp.model.norm,$\
-	interp.model.position_encoding,interp.model.position_encodings,interp.model.rotary,$\
-	interp.model.rotation,interp.model.score_bias,interp.model.stretching,$\
-	interp.model.transformer,interp.segmentation.chinese,interp.segmentation.gaps,$\
-	interp.segmentation.scripts,interp.segmentation.spaces,interp.text
+	interp.model.position_encoding,interp.model.position_encodings,$\
+	interp.model.position_tables,interp.model.rotary,$\
+	interp.model.rotation,interp.model.score_bias,interp.model.score_terms,interp.model.stretching,$\
+	interp.model.transformer,interp.model.verification,interp.segmentation.chinese,$\
+	interp.segmentation.gaps,interp.segmentation.scripts,interp.segmentation.spaces,interp.text
 
 .PHONY: demo test lint docs wheel bench results clean
 

@@ -1,6 +1,6 @@
 """Measure, and print a line per figure: name, number, target, ``ok`` or ``short``.
 
-    python -m benchmarks [extraction] [training] [auc] [startup] [memory] [--ckpt CKPT]
+    python -m benchmarks [extraction] [training] [family] [auc] [startup] [memory] [--ckpt CKPT]
 
 With no name, all of them: about half an hour, most of it for memory. Nothing else should run
 on the machine.
@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 
 import torch
 
-from benchmarks import auc, extraction, memory, startup, training
+from benchmarks import auc, extraction, family, memory, startup, training
 from benchmarks.figures import Figure
 from interp import checkpoints
 from interp.checkpoints import Checkpoint
@@ -19,6 +19,7 @@ from interp.checkpoints import Checkpoint
 GROUPS: dict[str, Callable[[Checkpoint], Iterator[Figure]]] = {
     "extraction": extraction.figures,
     "training": lambda _checkpoint: training.figures(),
+    "family": lambda _checkpoint: family.figures(),
     "auc": lambda _checkpoint: auc.figures(),
     "startup": lambda _checkpoint: startup.figures(),
     "memory": memory.figures,

@@ -61,6 +61,23 @@ def analysis_table(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
+def select(table: pd.DataFrame, **wanted: Any) -> pd.DataFrame:
+    """The rows whose columns have these values; None stands for null.
+
+    >>> table = analysis_table([{"group": "a", "n": 1}, {"group": "b"}])
+    >>> select(table, group="b", n=None)["group"].tolist()
+    ['b']
+    """
+    is_wanted = pd.Series(True, index=table.index)
+    for name, value in wanted.items():
+        column = table[name]
+        is_wanted &= (
+            column.isna() if value is None else (column == value).fillna(False).astype(bool)
+        )
+    found: Any = table[is_wanted]
+    return found
+
+
 def column_name(signal: str | None, layer: Any, head: Any = None) -> str:
     """What the column of a signal is called that a row is about; None and pandas's NA are null.
 

@@ -193,11 +193,17 @@ def window_spans(content: Content, *, n_ctx: int, stride: int) -> Iterator[tuple
     n_tokens = len(content) + 1
     start = 0
     while True:
-        end = _align(content, start + n_ctx)
+        end = align(content, start + n_ctx)
         yield start, end
         if end == n_tokens:
             return
-        start = _align(content, start + stride)
+        start = align(content, start + stride)
+
+
+def byte_blocks(content: Content, block_bytes: int = 1 << 20) -> Iterator[bytes]:
+    """A text in blocks of at most ``block_bytes`` bytes, so that no code point is cut."""
+    for start, end in window_spans(content, n_ctx=block_bytes, stride=block_bytes):
+        yield bytes(content[max(0, start - 1) : end - 1])
 
 
 def _spans(lengths: Int[np.ndarray, " span"]) -> Int[np.ndarray, "span 2"]:
@@ -205,8 +211,8 @@ def _spans(lengths: Int[np.ndarray, " span"]) -> Int[np.ndarray, "span 2"]:
     return np.stack([ends - lengths, ends], axis=1).astype(np.int64)
 
 
-def _align(content: Content, token: int) -> int:
-    """``token``, or the nearest token before it at which a code point starts."""
+def align(content: Content, token: int) -> int:
+    """A token of ``[256, *content]``, or the nearest before it at which a code point starts."""
     if token > len(content):
         return len(content) + 1
     offset = token - 1

@@ -9,6 +9,7 @@ from interp import text
 from interp.analyses.class_totals import ClassTotals, class_fields, class_rows, joined
 from interp.extraction.increment_table import IncrementTable
 from interp.tables import analysis_table
+from interp.tokenizer import BYTES
 
 RUNNING_TEXT, VOCABULARY = "running text", "vocabulary"
 """What the classes are taken over, in the column ``reference``."""
@@ -78,11 +79,11 @@ def vocabulary_byte_classes(table: IncrementTable, signal: str = "increment") ->
     Returns:
         An analysis table with four rows per such column and class of
         `interp.text.VOCABULARY_CLASSES`; n is the number of byte values. No rows where the
-        token alone decides nothing. Where it is not known how often training saw each byte,
-        every byte that can stand in UTF-8 is used, and the note says so.
+        token alone decides nothing, or is no byte. Where it is not known how often training saw
+        each byte, every byte that can stand in UTF-8 is used, and the note says so.
     """
     vocabulary = table.vocabulary(signal)
-    if vocabulary is None:
+    if vocabulary is None or table.tokenizer != BYTES:
         return analysis_table([])
     classes = text.vocabulary_classes()[vocabulary["token"].to_numpy(dtype=np.int64)]
     seen = vocabulary["n_in_training"]

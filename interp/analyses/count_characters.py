@@ -13,7 +13,7 @@ from interp.analyses.count_file import MOST_CODE_POINTS
 from interp.corpus.documents import Document
 from interp.errors import InputError, UsageError
 from interp.extraction.batches import forget_pages
-from interp.text import Content, decode, window_spans
+from interp.text import Content, byte_blocks, decode
 
 MOST_PAIRS = 1 << 23
 """Distinct pairs that are kept while counting: 134 MB. 16 M Chinese characters have 1.2 M."""
@@ -85,12 +85,12 @@ def count_characters(
 
 def _blocks(content: Content) -> Iterator[tuple[list[str], int, bytes]]:
     """The clusters of a text block by block, with how many bytes each block has and which."""
-    rest = ""
-    for start, end in window_spans(content, n_ctx=_BLOCK_BYTES, stride=_BLOCK_BYTES):
-        block = bytes(content[max(0, start - 1) : end - 1])
+    rest, n_read = "", 0
+    for block in byte_blocks(content, _BLOCK_BYTES):
+        n_read += len(block)
         clusters = regex.findall(r"\X", rest + decode(block))
         # the last one may go on in the next block; where it has no end it is cut there
-        may_go_on = end <= len(content) and len(clusters[-1]) <= _LONGEST_CLUSTER
+        may_go_on = n_read < len(content) and len(clusters[-1]) <= _LONGEST_CLUSTER
         rest = clusters.pop() if may_go_on else ""
         yield clusters, len(block), block
 

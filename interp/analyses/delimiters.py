@@ -12,6 +12,7 @@ from interp import text
 from interp.analyses.statistics import clustered_auc
 from interp.extraction.increment_table import IncrementTable, layer_and_head
 from interp.tables import analysis_table
+from interp.tokenizer import BYTES
 
 DELIMITERS = "space, newline, punctuation"
 GROUPS: Mapping[str, tuple[str, ...]] = {
@@ -161,7 +162,7 @@ def _decided_by_the_byte(
     table: IncrementTable, signal: str
 ) -> Mapping[str, Float[np.ndarray, " byte"]]:
     vocabulary = table.vocabulary(signal)
-    if vocabulary is None:
+    if vocabulary is None or table.tokenizer != BYTES:
         return {}
     names = [name for name in vocabulary if name not in ("token", "n_in_training")]
     return {name: vocabulary[name].to_numpy(dtype=np.float64)[:256] for name in names}

@@ -13,7 +13,7 @@ def model_card(config: dict[str, Any]) -> str:
     position = architecture["position"]
     sections = [
         f"# {config['name']}",
-        f"A byte-level transformer with {_encoding_in_words(position)}: d_model "
+        f"A {_level(config)} transformer with {_encoding_in_words(position)}: d_model "
         f"{architecture['d_model']}, {architecture['n_heads']} heads, {architecture['n_layers']} "
         f"layers, windows of {architecture['n_ctx']} tokens"
         + (f", rotation layout `{position['layout']}`." if "layout" in position else "."),
@@ -26,16 +26,32 @@ def model_card(config: dict[str, Any]) -> str:
     return "\n\n".join(part for part in sections if part) + "\n"
 
 
+def _level(config: dict[str, Any]) -> str:
+    return "byte-level" if config["tokenizer"]["kind"] == "bytes" else "character-level"
+
+
 def _encoding_in_words(position: dict[str, Any]) -> str:
     if position["encoding"] == "rope":
-        return "plain rotary positions"
+        beside = beside_rotation(position)
+        return f"rotary positions{beside}" if beside else "plain rotary positions"
     if position["encoding"] != "increments":
         return f"the position encoding {position['encoding']}"
     scope = "shared by all layers" if position["scope"] == "shared" else "of each layer's own"
     per_head = ", one for each head" if position["per_head"] else ""
     bound = position["max_increment"]
     limits = f"between 0 and {bound:g}" if bound else "above 0"
-    return f"learned position increments {scope}{per_head} ({limits})"
+    return f"learned position increments {scope}{per_head} ({limits}){beside_rotation(position)}"
+
+
+def beside_rotation(position: dict[str, Any]) -> str:
+    """What a rotary encoding has beside its rotation, in words that begin with a comma."""
+    recency, every = position.get("recency", "none"), position.get("unrotated_every")
+    parts = [
+        f"scores that fall with the distance ({recency})" if recency != "none" else "",
+        f"no positions in one layer of {every}" if every else "",
+        f"stretched by {position['scaling']}" if position.get("scaling") else "",
+    ]
+    return "".join(f", {part}" for part in parts if part)
 
 
 def _training(config: dict[str, Any]) -> str:
@@ -66,6 +82,7 @@ def _training(config: dict[str, Any]) -> str:
     lines.append(
         f"Held out: {len(split['hashes']):,} documents by hash"
         + (f", and {split['fraction']:.1%} of all documents by rule" if split["fraction"] else "")
+        + (f", the last {split['last']:.1%} of each training text" if split["last"] else "")
         + "; the hashes are in config.json."
     )
     lines.append("Versions: " + ", ".join(f"{k} {v}" for k, v in config["versions"].items()) + ".")
@@ -102,8 +119,9 @@ def _held_out_loss(config: dict[str, Any]) -> str:
         ]
         rows.append("| " + " | ".join(cells) + " |")
     part = (
-        "Surprisal of every byte over consecutive windows of each held-out document, each after "
-        "its separator."
+        "Surprisal over consecutive windows of each held-out document"
+        + (", each after its separator" if config["tokenizer"]["kind"] == "bytes" else "")
+        + ", per byte of it."
     )
     if not config.get("is_done"):
         part += " The run is not done: this is over the first of the held-out documents alone."

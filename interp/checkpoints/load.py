@@ -12,10 +12,12 @@ from typing import Any
 import torch
 from safetensors import SafetensorError, safe_open
 
+from interp.checkpoints.stretch import require_span, stretched_facts
 from interp.corpus.split import Split
 from interp.errors import CheckpointError, InputError, reason
 from interp.model import ModelConfig, Transformer
-from interp.text import D_VOCAB, SEPARATOR, Content
+from interp.text import Content
+from interp.tokenizer import BYTES, Tokenizer, tokenizer_from
 
 CONFIG_FILE = "config.json"
 WEIGHTS_FILE = "model.safetensors"
@@ -44,6 +46,7 @@ class Checkpoint:
         config: Everything in config.json; see docs/formats.md. Unknown is None.
         fingerprint: SHA-256 of the weights file, in hex.
         split: Which texts training left out.
+        tokenizer: What its tokens are.
     """
 
     name: str
@@ -52,6 +55,7 @@ class Checkpoint:
     config: dict[str, Any]
     fingerprint: str
     split: Split
+    tokenizer: Tokenizer = BYTES
 
     def is_held_out(self, content: Content) -> bool | None:
         """True if training is known to have left this text out; None if that is not known."""
@@ -75,17 +79,27 @@ def default_checkpoint() -> Path:
     )
 
 
-def load(path_or_hub_id: str | Path | None = None, *, device: str | None = None) -> Checkpoint:
+def load(
+    path_or_hub_id: str | Path | None = None,
+    *,
+    device: str | None = None,
+    rope_scaling: str | None = None,
+) -> Checkpoint:
     """A checkpoint from a folder or from the Hub.
 
     Args:
         path_or_hub_id: A folder, or ``OWNER/NAME`` on the Hub where there is no such folder;
             None is the one that comes with the package.
         device: Where the model goes, such as ``cuda``; the CPU by default.
+        rope_scaling: How rotary positions are stretched to read beyond the training length:
+            ``pi:2``, ``ntk:2`` or ``yarn:2`` for twice the length. The model's n_ctx becomes
+            that length, and its name says how it was stretched.
 
     Raises:
-        CheckpointError: It is missing, incomplete, damaged, or does not fit together.
+        CheckpointError: It is missing, incomplete, damaged, or does not fit together; or it
+            has no positions to stretch, or stretched ones.
         InputError: There is no such device.
+        UsageError: ``rope_scaling`` is no scaling.
     """
     folder = default_checkpoint() if path_or_hub_id is None else _folder(str(path_or_hub_id))
     config = _read_config(folder)
@@ -94,17 +108,21 @@ def load(path_or_hub_id: str | Path | None = None, *, device: str | None = None)
         held_out = _split(_entry(config, "split", dict))
         name = _entry(config, "name", str)
         require_name(name)
-        _check_tokenizer(config, architecture)
+        tokenizer = _tokenizer(config, architecture)
         _check_facts(config, architecture)
+        require_span(config, architecture)
     except (ValueError, KeyError, TypeError, OverflowError) as error:
         said = f"{error.args[0]} is missing" if isinstance(error, KeyError) else str(error)
         raise CheckpointError(f"load checkpoint {folder}: {CONFIG_FILE}: {said}") from error
+    if rope_scaling is not None:
+        architecture, config = stretched_facts(config, architecture, rope_scaling, folder=folder)
+        name = f"{name} ({rope_scaling})"
     weights = _inside(folder, WEIGHTS_FILE)
     model = _read_model(weights, architecture)
     to_device(model, device)
     with weights.open("rb") as file:
         fingerprint = hashlib.file_digest(file, "sha256").hexdigest()
-    return Checkpoint(name, folder, model, config, fingerprint, held_out)
+    return Checkpoint(name, folder, model, config, fingerprint, held_out, tokenizer)
 
 
 def require_name(name: str) -> None:
@@ -236,22 +254,25 @@ def _finite(written: str) -> float:
     return number
 
 
-def _check_tokenizer(config: dict[str, Any], architecture: ModelConfig) -> None:
-    tokenizer = _entry(config, "tokenizer", dict)
-    if tokenizer != {"kind": "bytes", "separator": SEPARATOR} or architecture.d_vocab != D_VOCAB:
+def _tokenizer(config: dict[str, Any], architecture: ModelConfig) -> Tokenizer:
+    tokenizer = tokenizer_from(_entry(config, "tokenizer", dict))
+    if architecture.d_vocab != tokenizer.d_vocab:
         raise ValueError(
-            f"tokenizer and d_vocab must be bytes with the separator {SEPARATOR}, and {D_VOCAB}, "
-            f"not {str(tokenizer)[:100]} and {architecture.d_vocab}"
+            f"d_vocab must be that of the tokenizer, {tokenizer.d_vocab}, "
+            f"not {architecture.d_vocab}"
         )
+    return tokenizer
 
 
 def _split(split: dict[str, Any]) -> Split:
-    fraction, hashes = split["fraction"], split["hashes"]
-    if not _is_number(fraction):
-        raise ValueError(f"split.fraction must be a number, not {fraction!r:.40}")
+    fraction, last, hashes = split["fraction"], split.get("last", 0), split["hashes"]
+    for name, value in (("fraction", fraction), ("last", last)):
+        if not _is_number(value):
+            raise ValueError(f"split.{name} must be a number, not {value!r:.40}")
     if not (isinstance(hashes, list) and all(_HASH.fullmatch(str(value)) for value in hashes)):
         raise ValueError("split.hashes must be a list of hexadecimal numbers of 16 digits")
-    return Split(fraction=float(fraction), hashes=frozenset(int(value, 16) for value in hashes))
+    found = frozenset(int(value, 16) for value in hashes)
+    return Split(fraction=float(fraction), hashes=found, last=float(last))
 
 
 def _check_facts(config: dict[str, Any], architecture: ModelConfig) -> None:

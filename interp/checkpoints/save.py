@@ -19,6 +19,7 @@ from interp.corpus.split import Split
 from interp.errors import OutputError, reason
 from interp.files import replacing
 from interp.model import Transformer
+from interp.tokenizer import BYTES, Tokenizer
 
 
 def save(
@@ -26,6 +27,7 @@ def save(
     model: Transformer,
     *,
     name: str,
+    tokenizer: Tokenizer = BYTES,
     split: Split | None = None,
     facts: dict[str, Any] | None = None,
     weights: Literal["float32", "bfloat16"] = "float32",
@@ -39,6 +41,7 @@ def save(
         folder: Made if it is not there.
         model: What to save.
         name: What the model is called.
+        tokenizer: What its tokens are.
         split: Which texts training left out; none by default.
         facts: What else is known of its training, by the keys of docs/formats.md; a key that is
             left out is null, which means unknown.
@@ -52,11 +55,12 @@ def save(
         "format_version": FORMAT_VERSION,
         "name": name,
         "architecture": model.config.to_dict(),
-        "tokenizer": {"kind": "bytes", "separator": 256},
+        "tokenizer": tokenizer.to_dict(),
         "split": {
             "rule": "held out if the first 64 bits of SHA-256 of the text are below "
-            "fraction x 2^64, or listed",
+            "fraction x 2^64, or listed; of a text that is not, the last part if that is listed",
             "fraction": split.fraction,
+            "last": split.last,
             "hashes": [f"{value:016x}" for value in sorted(split.hashes)],
         },
         "weights": weights,

@@ -18,6 +18,7 @@ from interp.cli.gallery import gallery
 from interp.cli.heads import heads
 from interp.cli.import_ import import_checkpoint
 from interp.cli.inspect import inspect
+from interp.cli.loss_by_position import loss_by_position
 from interp.cli.merge import merge
 from interp.cli.output import INTERRUPTED, one_line, use_any_encoding
 from interp.cli.reference_agreement import reference_agreement
@@ -25,6 +26,8 @@ from interp.cli.report import report
 from interp.cli.study import study
 from interp.cli.token_classes import token_classes
 from interp.cli.train import train
+from interp.cli.train_family import train_family
+from interp.cli.verify_encoding import verify_encoding
 from interp.cli.word_boundary_auc import word_boundary_auc
 from interp.errors import InterpError, reason
 
@@ -106,6 +109,12 @@ _add(
     "interp ablate --corpus articles.parquet --intervention mean",
 )
 _add(
+    "loss-by-position",
+    loss_by_position,
+    "What is context worth, and how far does it last?",
+    "interp loss-by-position --ckpt my-model --length 1024 --held-out book.txt",
+)
+_add(
     "reference-agreement",
     reference_agreement,
     "Do two references end words alike?",
@@ -135,6 +144,18 @@ _add(
     train,
     "Train a model from a recipe.",
     "interp train two-cores --out my-model --set optimization.steps=5000",
+)
+_add(
+    "train-family",
+    train_family,
+    "Train position encodings side by side.",
+    "interp train-family family-characters --out my-family --encodings rope,alibi --seeds 0,1,2",
+)
+_add(
+    "verify-encoding",
+    verify_encoding,
+    "Does an encoding keep its promises?",
+    "interp verify-encoding increments",
 )
 _add(
     "study",

@@ -13,6 +13,7 @@ from interp.cli.options import (
     JsonOption,
     LimitOption,
     QuietOption,
+    RopeScalingOption,
 )
 
 if TYPE_CHECKING:
@@ -55,12 +56,21 @@ def extract(
         ),
     ] = "float32",
     device: DeviceOption = None,
+    rope_scaling: RopeScalingOption = None,
+    window: Annotated[
+        int | None,
+        typer.Option(
+            "--window",
+            metavar="N",
+            help="Tokens that are read together.  [default: as in the model's training]",
+        ),
+    ] = None,
     stride: Annotated[
         int | None,
         typer.Option(
             "--stride",
             metavar="N",
-            help="Tokens from one window to the next.  [default: half the model's window]",
+            help="Tokens from one window to the next.  [default: half a window]",
         ),
     ] = None,
     shard: Annotated[
@@ -95,11 +105,12 @@ def extract(
     warnings = Warnings(output.warn)
     with output.progress() as progress:
         table = extract_signals(
-            load_checkpoint(ckpt, device=device),
+            load_checkpoint(ckpt, device=device, rope_scaling=rope_scaling),
             lambda: documents_of(given, warnings),
             out,
             signals=tuple(signal or ["increment"]),
             dtype=dtype,
+            window=window,
             stride=stride,
             shard=which,
             progress=stage(EXTRACTING, progress),

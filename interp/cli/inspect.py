@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from interp.cli.options import CsvOption, JsonOption, QuietOption
+from interp.cli.options import CsvOption, JsonOption, QuietOption, RopeScalingOption
 
 
 def inspect(
@@ -15,6 +15,7 @@ def inspect(
             help="A folder, or OWNER/NAME on the Hub.  [default: the embedded one]",
         ),
     ] = None,
+    rope_scaling: RopeScalingOption = None,
     as_json: JsonOption = False,
     as_csv: CsvOption = False,
     quiet: QuietOption = False,
@@ -29,7 +30,7 @@ def inspect(
     output = Output.chosen(as_json=as_json, as_csv=as_csv, quiet=quiet)
     from interp.studies.facts import checkpoint_facts, checkpoint_values
 
-    checkpoint = load_checkpoint(ckpt)
+    checkpoint = load_checkpoint(ckpt, rope_scaling=rope_scaling)
     facts = [(one_line(name), one_line(value)) for name, value in checkpoint_facts(checkpoint)]
     if output.format == JSON:
         import json

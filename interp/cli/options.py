@@ -41,6 +41,15 @@ DeviceOption = Annotated[
     str | None,
     typer.Option("--device", metavar="D", help="cpu, cuda, cuda:1 or mps.  [default: cpu]"),
 ]
+RopeScalingOption = Annotated[
+    str | None,
+    typer.Option(
+        "--rope-scaling",
+        metavar="HOW",
+        help="Stretch rotary positions, to read beyond the training length: pi:2, ntk:2 or "
+        "yarn:2 for twice the length.  [default: as trained]",
+    ),
+]
 IncrementsOption = Annotated[
     str | None,
     typer.Option(

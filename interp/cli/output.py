@@ -13,7 +13,9 @@ from interp.errors import InterpError, UsageError
 if TYPE_CHECKING:
     import pandas as pd
     from rich.console import Console
+    from rich.live import Live
     from rich.progress import Progress, TaskID
+    from rich.table import Table
 
     from interp.cli.rendering import Rendered
     from interp.training import TrainingProgress
@@ -47,7 +49,7 @@ class Output:
 
     format: str = TABLE
     is_quiet: bool = False
-    _progress: "Progress | None" = field(default=None, init=False)
+    _progress: "Progress | Live | None" = field(default=None, init=False)
 
     @classmethod
     def chosen(cls, *, as_json: bool, as_csv: bool, quiet: bool) -> "Output":
@@ -112,7 +114,7 @@ class Output:
             yield None
             return
         if not sys.stderr.isatty():
-            is_due = _clock()
+            is_due = log_clock()
 
             def on_log(name: str, n_done: int, n_all: int | None) -> None:
                 if is_due():
@@ -155,7 +157,7 @@ class Output:
             yield None
             return
         if not sys.stderr.isatty():
-            is_due = _clock(at_once=True)
+            is_due = log_clock(at_once=True)
 
             def on_log(at: "TrainingProgress") -> None:
                 if is_due() or at.step == at.n_steps:
@@ -174,6 +176,26 @@ class Output:
             self._progress = bar
             try:
                 yield lambda at: bar.update(task, description=training_line(at))
+            finally:
+                self._progress = None
+
+    @contextmanager
+    def live(self, table: Callable[[int], "Table"]) -> Iterator[None]:
+        """A table on the terminal that is drawn anew twice a second.
+
+        Args:
+            table: Gives it as it is now, in so many lines at most.
+        """
+        from rich.live import Live
+
+        console = _console(sys.stderr)
+        shown = Live(
+            get_renderable=lambda: table(console.height - 1), console=console, refresh_per_second=2
+        )
+        with shown:
+            self._progress = shown
+            try:
+                yield
             finally:
                 self._progress = None
 
@@ -232,7 +254,7 @@ def write_utf8(words: str) -> None:
     buffer.flush()
 
 
-def _clock(*, at_once: bool = False) -> Callable[[], bool]:
+def log_clock(*, at_once: bool = False) -> Callable[[], bool]:
     """Answers whether `LOG_SECONDS` have passed since it last said so, or since now."""
     due = time.monotonic() + (0.0 if at_once else LOG_SECONDS)
 

@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from interp.extraction.increment_table import IncrementTable
 
 
-def load_checkpoint(ckpt: str | None, *, device: str | None = None) -> "Checkpoint":
+def load_checkpoint(
+    ckpt: str | None, *, device: str | None = None, rope_scaling: str | None = None
+) -> "Checkpoint":
     """The checkpoint of this name, or the embedded one."""
     from interp import checkpoints
 
-    return checkpoints.load(
-        ckpt if ckpt is not None else checkpoints.default_checkpoint(), device=device
-    )
+    return checkpoints.load(ckpt, device=device, rope_scaling=rope_scaling)
 
 
 def text_input(

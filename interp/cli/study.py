@@ -24,8 +24,8 @@ def study(
         typer.Option(
             "--corpus",
             metavar="LANGUAGE=SPEC",
-            help="Held-out text: en=, zh= or python= and a path, a glob, or hub:OWNER/NAME/CONFIG; "
-            "can be given several times.",
+            help="Held-out text: en=, zh=, python= or characters= and a path, a glob, or "
+            "hub:OWNER/NAME/CONFIG; can be given several times.",
         ),
     ] = None,
     reference: Annotated[

@@ -1,7 +1,7 @@
 """A corpus packed into one memory-mapped stream of tokens, kept in the cache.
 
-Each document stands after its separator; the stream's layout is what training windows are
-cut from. The cache is keyed by content, so a changed file makes a new entry; an entry that
+Of bytes, each document stands after its separator; training windows are cut from the stream as
+it lies. The cache is keyed by content, so a changed file makes a new entry; an entry that
 something damaged is made anew.
 """
 
@@ -23,10 +23,11 @@ from interp.cache import cache_folder
 from interp.corpus.documents import Document
 from interp.corpus.split import Split
 from interp.errors import InputError, OutputError, reason
-from interp.text import SEPARATOR, Content
+from interp.text import Content
+from interp.tokenizer import BYTES, Tokenizer
 
-_FORMAT = "packed-1"
-_PIECE_BYTES = 1 << 20
+_FORMAT = "packed-2"
+_PIECE_TOKENS = 1 << 20
 _UNFINISHED = ".packing-"
 _STALE_SECONDS = 86_400.0
 
@@ -39,7 +40,7 @@ class PackedCorpus:
         fingerprint: SHA-256 of what was packed and of the split, in hex.
         tokens: The stream, a read-only memory map.
         n_documents: How many documents it has.
-        n_bytes: How many bytes of text: tokens less separators.
+        n_bytes: How many bytes of text.
     """
 
     fingerprint: str
@@ -49,29 +50,42 @@ class PackedCorpus:
 
 
 def pack(
-    documents: Callable[[], Iterable[Document]], *, fingerprint: str, split: Split, name: str
+    documents: Callable[[], Iterable[Document]],
+    *,
+    fingerprint: str,
+    split: Split,
+    name: str,
+    tokenizer: Tokenizer = BYTES,
 ) -> PackedCorpus:
-    """The documents that ``split`` does not hold out, packed; from the cache if they are there.
+    """What ``split`` does not hold out of the documents, packed; from the cache if it is there.
 
     Args:
         documents: Gives the documents anew each time it is called.
         fingerprint: Of those documents; the cache's key, together with the split.
         split: Which documents to leave out.
         name: The corpus's name, for messages.
+        tokenizer: Makes tokens of them.
 
     Raises:
         InputError: No document is left to train on.
         OutputError: The cache folder cannot be written.
     """
     key = hashlib.sha256(
-        json.dumps([_FORMAT, fingerprint, split.fraction, sorted(split.hashes)]).encode()
+        json.dumps(
+            [
+                _FORMAT,
+                fingerprint,
+                tokenizer.to_dict(),
+                [split.fraction, split.last, sorted(split.hashes)],
+            ]
+        ).encode()
     ).hexdigest()
     found = packed(key)
     if found is not None:
         return found
     folder = _entry(key)
     try:
-        _pack_into(folder, documents(), split, name)
+        _pack_into(folder, documents(), split, name, tokenizer)
     except OSError as error:
         raise OutputError(
             f"pack corpus {name}: cannot write to {folder.parent}: {reason(error)}",
@@ -96,11 +110,13 @@ def packed(key: str) -> PackedCorpus | None:
         return None
     try:
         facts = json.loads((_entry(key) / "corpus.json").read_text("utf-8"))
-        n_documents, n_bytes = int(facts["n_documents"]), int(facts["n_bytes"])
+        n_documents, n_bytes, n_tokens = (
+            int(facts[key]) for key in ("n_documents", "n_bytes", "n_tokens")
+        )
         tokens = np.memmap(_entry(key) / "tokens.uint16", dtype="<u2", mode="r")
     except (OSError, ValueError, KeyError, TypeError):
         return None
-    if len(tokens) != n_bytes + n_documents:  # cut short, as by a full disk
+    if len(tokens) != n_tokens:  # cut short, as by a full disk
         return None
     return PackedCorpus(key, tokens, n_documents, n_bytes)
 
@@ -109,27 +125,29 @@ def _entry(key: str) -> Path:
     return cache_folder() / "corpora" / key
 
 
-def _ids(content: Content) -> Iterator[UInt16[np.ndarray, " token"]]:
-    """The separator and a document's bytes, in pieces of bounded memory."""
-    yield np.array([SEPARATOR], dtype="<u2")
-    for start in range(0, len(content), _PIECE_BYTES):
-        piece = content[start : start + _PIECE_BYTES]
-        yield np.frombuffer(piece, dtype=np.uint8).astype("<u2")
+def _ids(content: Content, tokenizer: Tokenizer) -> Iterator[UInt16[np.ndarray, " token"]]:
+    """A document's tokens, in pieces of bounded memory."""
+    text = tokenizer.read(content)
+    for start in range(0, len(text), _PIECE_TOKENS):
+        yield text.ids(start, min(start + _PIECE_TOKENS, len(text))).astype("<u2")
 
 
-def _pack_into(folder: Path, documents: Iterable[Document], split: Split, name: str) -> None:
+def _pack_into(
+    folder: Path, documents: Iterable[Document], split: Split, name: str, tokenizer: Tokenizer
+) -> None:
     folder.parent.mkdir(parents=True, exist_ok=True)
     _remove_stale(folder.parent)
     beside = Path(tempfile.mkdtemp(dir=folder.parent, prefix=_UNFINISHED))
     try:
-        n_documents = n_bytes = 0
+        n_documents = n_bytes = n_tokens = 0
         with (beside / "tokens.uint16").open("wb") as file:
             for document in documents:
-                content = document.content
-                if not len(content) or split.is_held_out(content):
+                content = split.training_part(document.content)
+                if not len(content):
                     continue
-                for ids in _ids(content):
+                for ids in _ids(content, tokenizer):
                     file.write(ids.tobytes())
+                    n_tokens += len(ids)
                 n_documents += 1
                 n_bytes += len(content)
         if not n_bytes:
@@ -137,7 +155,7 @@ def _pack_into(folder: Path, documents: Iterable[Document], split: Split, name: 
                 f"pack corpus {name}: no document is left to train on",
                 "Give more text, or hold out less.",
             )
-        facts = {"n_documents": n_documents, "n_bytes": n_bytes}
+        facts = {"n_documents": n_documents, "n_bytes": n_bytes, "n_tokens": n_tokens}
         (beside / "corpus.json").write_text(json.dumps(facts), "utf-8")
         if packed(folder.name) is None:
             shutil.rmtree(folder, ignore_errors=True)

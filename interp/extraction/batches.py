@@ -15,7 +15,8 @@ from jaxtyping import Bool, Int
 from numpy.typing import NDArray
 
 from interp.corpus.documents import Document
-from interp.text import SEPARATOR, Content, window_spans
+from interp.text import Content
+from interp.tokenizer import BYTES, TokenizedText, Tokenizer
 
 
 @dataclass(frozen=True)
@@ -24,13 +25,13 @@ class Piece:
 
     Attributes:
         doc: The document's number in the corpus.
-        content: All of its bytes.
+        text: All of its tokens.
         spans: The windows, ``[start, end)`` in tokens.
         n_done: How many tokens the windows before the first of these have given.
     """
 
     doc: int
-    content: Content
+    text: TokenizedText
     spans: tuple[tuple[int, int], ...]
     n_done: int
 
@@ -41,7 +42,12 @@ class Piece:
 
 
 def cut_into_parts(
-    documents: Iterable[Document], *, n_ctx: int, stride: int, part_tokens: int
+    documents: Iterable[Document],
+    *,
+    n_ctx: int,
+    stride: int,
+    part_tokens: int,
+    tokenizer: Tokenizer = BYTES,
 ) -> Iterator[list[Piece]]:
     """The parts of a corpus, each with at least ``part_tokens`` new tokens but for the last.
 
@@ -52,21 +58,23 @@ def cut_into_parts(
         n_ctx: The most tokens of a window.
         stride: From window to window; see `interp.text.window_spans`.
         part_tokens: New tokens at which a part is full.
+        tokenizer: The model's.
     """
     pieces: list[Piece] = []
     n_tokens = 0
     for doc, document in enumerate(documents):
         spans: list[tuple[int, int]] = []
         n_done = n_reached = 0
-        for span in window_spans(document.content, n_ctx=n_ctx, stride=stride):
+        text = tokenizer.read(document.content)
+        for span in text.spans(n_ctx=n_ctx, stride=stride):
             spans.append(span)
             n_tokens += span[1] - n_reached
             n_reached = span[1]
             if n_tokens >= part_tokens:
-                yield [*pieces, Piece(doc, document.content, tuple(spans), n_done)]
+                yield [*pieces, Piece(doc, text, tuple(spans), n_done)]
                 pieces, spans, n_tokens, n_done = [], [], 0, n_reached
         if spans:
-            pieces.append(Piece(doc, document.content, tuple(spans), n_done))
+            pieces.append(Piece(doc, text, tuple(spans), n_done))
     if pieces:
         yield pieces
 
@@ -77,7 +85,7 @@ class Rows:
 
     Attributes:
         doc: The document of each row.
-        offset: In bytes; -1 for the separator.
+        offset: Where the token begins, in bytes; -1 for the separator.
         token: The id.
         context: How many tokens of its window stand before it.
         window_first: For each window, the first token (counted from the window's start) that it
@@ -105,8 +113,9 @@ class Part:
     Attributes:
         tokens: Of all pieces, each from its first window's start to one token after its last
             window's end (which that window predicts), where there is one.
+        offsets: Where each of them begins, in bytes; -1 for a separator.
         doc: The document of each window.
-        offset: The window's start as a token of its document.
+        start: The window's start as a token of its document.
         first: The window's start in ``tokens``.
         length: Of the window.
         n_old: How many of its tokens have a value from a window before.
@@ -114,8 +123,9 @@ class Part:
     """
 
     tokens: NDArray[np.int32]
+    offsets: NDArray[np.int32]
     doc: NDArray[np.int32]
-    offset: NDArray[np.int64]
+    start: NDArray[np.int64]
     first: NDArray[np.int64]
     length: NDArray[np.int64]
     n_old: NDArray[np.int64]
@@ -123,14 +133,15 @@ class Part:
 
     @classmethod
     def read(cls, pieces: list[Piece]) -> "Part":
-        """The part made of ``pieces``, with their bytes read."""
-        tokens, per_piece = [], []
+        """The part made of ``pieces``, with their tokens read."""
+        tokens, offsets, per_piece = [], [], []
         n_before = 0
         for piece in pieces:
             spans = np.array(piece.spans, dtype=np.int64)
-            n_tokens = len(piece.content) + 1
+            n_tokens = len(piece.text)
             start, end = int(spans[0, 0]), min(int(spans[-1, 1]) + 1, n_tokens)
-            tokens.append(_read_tokens(piece.content, start, end))
+            tokens.append(piece.text.ids(start, end))
+            offsets.append(piece.text.offsets(start, end))
             reached = np.concatenate([[piece.n_done], spans[:-1, 1]])
             per_piece.append(
                 (
@@ -143,8 +154,9 @@ class Part:
                 )
             )
             n_before += end - start
-            forget_pages(piece.content)
-        return cls(np.concatenate(tokens), *map(np.concatenate, zip(*per_piece, strict=True)))
+            forget_pages(piece.text.content)
+        windows = map(np.concatenate, zip(*per_piece, strict=True))
+        return cls(np.concatenate(tokens), np.concatenate(offsets), *windows)
 
     @cached_property
     def rows(self) -> Rows:
@@ -161,16 +173,16 @@ class Part:
         return self._rows(1)
 
     def _rows(self, shift: int) -> Rows:
-        starts_text = self.offset == 0
+        starts_text = self.start == 0
         first = np.where(starts_text, 0, self.n_old + shift)
         n_rows = self.length + shift * self.has_next - first
         row = np.cumsum(n_rows) - n_rows
         within = np.arange(int(n_rows.sum())) - np.repeat(row - first, n_rows)
-        offset = within + np.repeat(self.offset, n_rows)
+        place = within + np.repeat(self.first, n_rows)
         return Rows(
             doc=np.repeat(self.doc, n_rows),
-            offset=(offset - 1).astype(np.int32),
-            token=self.tokens[within + np.repeat(self.first, n_rows)],
+            offset=self.offsets[place],
+            token=self.tokens[place],
             context=within.astype(np.int32),
             window_first=first,
             window_row=row,
@@ -235,13 +247,3 @@ def forget_pages(content: Content) -> None:
     """Let the system drop the pages of a memory map that were read: memory stays bounded."""
     if isinstance(content, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
         content.madvise(mmap.MADV_DONTNEED)
-
-
-def _read_tokens(content: Content, start: int, end: int) -> NDArray[np.int32]:
-    """Tokens ``[start, end)`` of ``[256, *content]``."""
-    values = np.frombuffer(content[max(0, start - 1) : end - 1], dtype=np.uint8)
-    tokens = np.empty(end - start, dtype=np.int32)
-    tokens[len(tokens) - len(values) :] = values
-    if start == 0:
-        tokens[0] = SEPARATOR
-    return tokens

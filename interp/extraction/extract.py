@@ -13,7 +13,7 @@ import torch
 from interp.checkpoints import Checkpoint
 from interp.checkpoints.save import versions
 from interp.corpus.documents import Document
-from interp.errors import UsageError
+from interp.errors import InputError, UsageError
 from interp.extraction.batches import Part
 from interp.extraction.hooks import require_hook_points
 from interp.extraction.increment_table import (
@@ -47,6 +47,9 @@ from interp.extraction.table_writer import (
     write_vocabulary,
     written,
 )
+from interp.model import Transformer
+from interp.model.config import MOST_CTX
+from interp.tokenizer import BYTES
 
 PART_TOKENS = 1 << 18
 """Tokens of a part: at 10 kB/s an interruption costs at most half a minute."""
@@ -62,6 +65,7 @@ def extract(
     *,
     signals: Sequence[str | Signal] = ("increment",),
     dtype: str = "float32",
+    window: int | None = None,
     stride: int | None = None,
     shard: Shard = WHOLE,
     intervention: Intervention | None = None,
@@ -71,8 +75,8 @@ def extract(
 ) -> IncrementTable:
     """Read signals of every token of ``documents`` and keep them in the folder ``out``.
 
-    A text is read in windows of the model's n_ctx; each token takes its value from the window
-    in which it has the longest left context. One forward pass serves all signals and ends at
+    A text is read in windows of ``window`` tokens; each token takes its value from the window in
+    which it has the longest left context. One forward pass serves all signals and ends at
     the last hook point that is needed; what the token alone decides (shared increments, those
     of layer 0) is looked up, and where that is all, no pass is made. With an intervention nothing
     is looked up, and ``increment`` is what the model was made to use, layer by layer also where
@@ -89,7 +93,9 @@ def extract(
             `interp.extraction.reductions`), or signals of your own; a table knows them by their
             names.
         dtype: ``float32``, or ``bfloat16`` for autocast: increments are float32 all the same.
-        stride: Tokens from window to window, 8 to n_ctx; None for half of n_ctx.
+        window: Tokens of a window, 8 or more; None for the model's n_ctx. Memory is that of one
+            window at least.
+        stride: Tokens from window to window, 8 to ``window``; None for half of it.
         shard: Which documents to read; they keep their numbers in the corpus. See
             `interp.extraction.merge`.
         intervention: What is done to the increments in the passes; None for nothing.
@@ -104,23 +110,25 @@ def extract(
 
     Raises:
         InputError: Unknown signal or hook point, no text, no document in the shard, text that
-            changed meanwhile, or an intervention that the model has no place for.
+            changed meanwhile, a window longer than the model has positions, or an intervention
+            that it has no place for.
         OutputError: ``out`` holds something else, or cannot be written.
-        UsageError: A dtype or stride that cannot be.
+        UsageError: A dtype, window or stride that cannot be.
     """
     found = find_signals(signals)
     if dtype not in ("float32", "bfloat16"):
         raise UsageError(f"extraction: dtype must be float32 or bfloat16, not {dtype!r}")
     model, folder = checkpoint.model, Path(out)
-    place = model.W_E.device
+    place, window = model.W_E.device, checked_window(model, window)
     if intervention is not None:
         intervention.layers_of(model.config)  # or the one line that it cannot act
+        _require_classes(intervention, checkpoint)
         found = tuple(signal.hooked or signal for signal in found)
     looked_up = {signal.name: signal.token_columns(model) for signal in found}
     for signal in found:
         require_hook_points(model, signal.hooks(model.config))
     wanted = {
-        **_wanted(checkpoint, found, looked_up, dtype, stride, part_tokens),
+        **_wanted(checkpoint, found, looked_up, dtype, window, stride, part_tokens),
         "shard": [shard.index, shard.count],
         "intervention": None if intervention is None else intervention.about(),
     }
@@ -140,8 +148,8 @@ def extract(
     ):
         reader = SignalReader(model, found, looked_up, place, tokens, intervention)
         read_part = _part_reader(reader)
-        of_shard = shard.of(unchanged(documents(), corpus, shard))
-        n_parts = write_parts(folder, manifest, of_shard, read_part, progress)
+        again = unchanged(documents(), corpus, checkpoint.tokenizer, shard)
+        n_parts = write_parts(folder, manifest, shard.of(again), read_part, progress)
     return finish(folder, manifest, n_parts)
 
 
@@ -155,6 +163,29 @@ def training_fingerprint(checkpoint: Checkpoint) -> str:
     return hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()
 
 
+def checked_window(model: Transformer, window: int | None) -> int:
+    """Tokens of a window; the model's n_ctx where none is given.
+
+    Raises:
+        InputError: The model has fewer learned positions.
+        UsageError: It is below 8, or no window could ever be as long.
+    """
+    if window is None:
+        return model.config.n_ctx
+    if not 8 <= window <= MOST_CTX:
+        raise UsageError(f"extraction: window must be 8 to {MOST_CTX} tokens, not {window}")
+    model.require_window(window)
+    return window
+
+
+def _require_classes(intervention: Intervention, checkpoint: Checkpoint) -> None:
+    if intervention.kind == "shuffled-within-class" and checkpoint.tokenizer != BYTES:
+        raise InputError(
+            f"intervention: {intervention.kind} is for models of bytes; the tokens of "
+            f"{checkpoint.name} are characters"
+        )
+
+
 def checked_stride(stride: int | None, window: int) -> int:
     """Tokens from window to window; half a window where none is given.
 
@@ -165,7 +196,7 @@ def checked_stride(stride: int | None, window: int) -> int:
         return max(8, window // 2)
     if not 8 <= stride <= window:
         raise UsageError(
-            f"extraction: stride must be 8 to {window} tokens (the model's window), not {stride}"
+            f"extraction: stride must be 8 to {window} tokens (the window), not {stride}"
         )
     return stride
 
@@ -175,6 +206,7 @@ def _wanted(
     signals: tuple[Signal, ...],
     looked_up: Mapping[str, TokenColumns],
     dtype: str,
+    window: int,
     stride: int | None,
     part_tokens: int,
 ) -> dict[str, Any]:
@@ -188,13 +220,14 @@ def _wanted(
         "checkpoint_fingerprint": checkpoint.fingerprint,
         "training_fingerprint": training_fingerprint(checkpoint),
         "model": config.to_dict(),
+        "tokenizer": checkpoint.tokenizer.to_dict(),
         "n_layers": config.n_layers,
         "n_heads": config.n_heads,
         "per_head": config.n_increment_columns > 1,
         "increment_scope": getattr(position, "scope", None),
         "max_increment": getattr(position, "max_increment", None),
-        "window": config.n_ctx,
-        "stride": checked_stride(stride, config.n_ctx),
+        "window": window,
+        "stride": checked_stride(stride, window),
         "dtype": dtype,
         "part_tokens": min(part_tokens, _MOST_PART_VALUES // n_columns),
         "signals": {
@@ -228,12 +261,13 @@ def _begin(
         OutputError: The folder holds an extraction of another text.
     """
     with SpooledTemporaryFile(max_size=_DOCUMENT_ROWS_IN_MEMORY) as rows:
-        corpus = survey(documents(), checkpoint.is_held_out, rows, shard)
+        corpus = survey(documents(), checkpoint.is_held_out, rows, checkpoint.tokenizer, shard)
         there = started(folder)
         about = {
             "corpus_fingerprint": corpus.fingerprint,
             "n_documents": corpus.n_documents,
             "n_bytes": corpus.n_bytes,
+            "n_tokens": corpus.n_tokens,
         }
         if there is not None:
             refuse_difference(folder, there, about)

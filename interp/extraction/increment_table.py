@@ -28,7 +28,7 @@ from jaxtyping import Float32, Int32
 from interp.errors import InputError, reason
 from interp.extraction.manifest import COLUMN, MANIFEST, read_manifest
 from interp.extraction.shards import Shard
-from interp.text import D_VOCAB, SEPARATOR
+from interp.tokenizer import BYTES, ByteTokenizer, CharacterTokenizer, tokenizer_from
 
 DOCUMENTS = "documents.parquet"
 DOCUMENT_SCHEMA = pa.schema(
@@ -56,7 +56,7 @@ class DocumentSignal:
         id: Its id there.
         content: Its bytes.
         values: One row per token (the separator, then every byte), one column per column of the
-            table; what is undefined is NaN.
+            table; what is undefined is NaN, as is all of the separator where there is none.
         context: How many tokens of its window stood before each token.
     """
 
@@ -119,6 +119,11 @@ class IncrementTable:
         return tuple(self.manifest["signals"])
 
     @property
+    def tokenizer(self) -> ByteTokenizer | CharacterTokenizer:
+        """What the ids of the table are."""
+        return tokenizer_from(self.manifest["tokenizer"])
+
+    @property
     def shard(self) -> Shard:
         """Which documents of the corpus the table is about: all, or every n-th."""
         return Shard(*self.manifest["shard"])
@@ -165,8 +170,8 @@ class IncrementTable:
             kinds |= dict.fromkeys(decided, pa.float32())
             _require_columns(file, kinds)
             vocabulary = file.read(list(kinds)).to_pandas(ignore_metadata=True)
-            if vocabulary["token"].tolist() != list(range(D_VOCAB)):
-                raise ValueError(f"its tokens are not 0 to {D_VOCAB - 1}")
+            if vocabulary["token"].tolist() != list(range(self.tokenizer.d_vocab)):
+                raise ValueError(f"its tokens are not 0 to {self.tokenizer.d_vocab - 1}")
             return vocabulary.astype({"n_in_training": "Int64"})
 
     def batches(
@@ -194,8 +199,11 @@ class IncrementTable:
     def read_documents(self, signal: str = "increment") -> Iterator[DocumentSignal]:
         """The signal document by document, in order; memory is that of the longest document.
 
+        Where tokens are characters, each must be one byte: whoever reads by documents knows no
+        other tokens than bytes.
+
         Raises:
-            InputError: A part is damaged, or rows are missing.
+            InputError: A part is damaged, rows are missing, or a token is of several bytes.
         """
         stretches = self._stretches(signal)
         stretch = next(stretches, None)
@@ -207,6 +215,13 @@ class IncrementTable:
                 stretch = next(stretches, None)
             offsets = np.concatenate([s.offsets for s in of_document] or [np.empty(0, np.int32)])
             tokens = np.concatenate([s.tokens for s in of_document] or [np.empty(0, np.int32)])
+            values = [s.values for s in of_document]
+            context = [s.context for s in of_document]
+            if self.tokenizer != BYTES:  # as if an undefined separator stood before it
+                tokens = self._as_bytes(tokens, n_bytes)
+                offsets = np.concatenate([[-1], offsets])
+                values.insert(0, np.full((1, len(self.columns(signal))), np.nan, np.float32))
+                context.insert(0, np.zeros(1, np.int32))
             if len(offsets) != n_bytes + 1 or not _is_text(offsets, tokens):
                 raise InputError(
                     f"{self.folder}: document {doc} has {n_bytes + 1} tokens, but the "
@@ -218,9 +233,27 @@ class IncrementTable:
                 source=source,
                 id=name,
                 content=tokens[1:].astype(np.uint8).tobytes(),
-                values=np.concatenate([s.values for s in of_document]),
-                context=np.concatenate([s.context for s in of_document]),
+                values=np.concatenate(values),
+                context=np.concatenate(context),
             )
+
+    def _as_bytes(self, tokens: np.ndarray, n_bytes: int) -> np.ndarray:
+        """The ids of characters as those of a byte model, the separator before them.
+
+        Raises:
+            InputError: A character has several bytes.
+        """
+        characters = self.tokenizer.to_dict()["characters"]
+        as_bytes = np.array([ord(c) if c.isascii() else -1 for c in characters])
+        is_known = tokens.min(initial=0) >= 0 and tokens.max(initial=0) < len(characters)
+        found = as_bytes[tokens] if is_known else np.full(1, -1)
+        if len(tokens) != n_bytes or found.min(initial=0) < 0:
+            raise InputError(
+                f"{self.folder}: its tokens are characters, and some are of several bytes: this "
+                "is read of bytes only",
+                "use a text of ASCII characters alone, or a model of bytes",
+            )
+        return np.concatenate([[BYTES.d_vocab - 1], found])
 
     def _stretches(self, signal: str) -> Iterator["_Stretch"]:
         """The rows of each batch, cut where a document ends."""
@@ -328,5 +361,6 @@ def _require_columns(file: pq.ParquetFile, kinds: Mapping[str, pa.DataType]) -> 
 def _is_text(offsets: np.ndarray, tokens: np.ndarray) -> bool:
     """Whether these are the separator and then byte after byte."""
     is_in_order = np.array_equal(offsets, np.arange(-1, len(offsets) - 1))
-    is_bytes = tokens[1:].min(initial=0) >= 0 and tokens[1:].max(initial=0) < SEPARATOR
-    return is_in_order and tokens[0] == SEPARATOR and bool(is_bytes)
+    separator = BYTES.d_vocab - 1
+    is_bytes = tokens[1:].min(initial=0) >= 0 and tokens[1:].max(initial=0) < separator
+    return is_in_order and tokens[0] == separator and bool(is_bytes)

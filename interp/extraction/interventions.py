@@ -21,7 +21,7 @@ from interp.extraction.hooks import reading
 from interp.extraction.increment_table import IncrementTable, layer_and_head
 from interp.extraction.signals import increment_columns
 from interp.model import ModelConfig, Transformer
-from interp.text import D_VOCAB, vocabulary_classes
+from interp.text import vocabulary_classes
 
 KINDS = ("one", "mean", "shuffled", "shuffled-within-class", "layer", "scaled", "byte-table")
 _SIGNAL = "increment"
@@ -213,7 +213,7 @@ def _shuffled(intervention: Intervention, batch: Batch) -> Int[np.ndarray, "batc
     order = np.tile(np.arange(ids.shape[1]), (len(ids), 1))
     for row, window in enumerate(batch.windows):
         length = int(part.length[window])
-        where = [intervention.seed, int(part.doc[window]), int(part.offset[window])]
+        where = [intervention.seed, int(part.doc[window]), int(part.start[window])]
         chance = np.random.default_rng(where).random(length)
         of_window = classes[row, :length]
         # class by class: positions in order, and the same positions in random order
@@ -244,14 +244,15 @@ def _sums_by_token(
     places = list(_places(table))
     n_layers = 1 + max(layer for layer, _, _ in places)
     n_heads = 1 + max(head for _, head, _ in places)
-    sums = np.zeros((n_layers, D_VOCAB, n_heads))
-    counts = np.zeros(D_VOCAB, dtype=np.int64)
+    d_vocab = table.tokenizer.d_vocab
+    sums = np.zeros((n_layers, d_vocab, n_heads))
+    counts = np.zeros(d_vocab, dtype=np.int64)
     for batch in table.batches(_SIGNAL):
         tokens = batch.column("token").to_numpy()
-        counts += np.bincount(tokens, minlength=D_VOCAB)
+        counts += np.bincount(tokens, minlength=d_vocab)
         for layer, head, name in places:
             values = batch.column(name).to_numpy(zero_copy_only=False)
-            sums[layer, :, head] += np.bincount(tokens, values, minlength=D_VOCAB)
+            sums[layer, :, head] += np.bincount(tokens, values, minlength=d_vocab)
     return sums, counts
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from interp.errors import InputError, reason
 from interp.extraction.shards import MOST_SHARDS
+from interp.tokenizer import BYTES, tokenizer_from
 
 FORMAT = "interp IncrementTable"
 FORMAT_VERSION = 1
@@ -41,7 +42,8 @@ def read_manifest(folder: Path) -> dict[str, Any] | None:
             "extract again, or use the interp that made it",
         )
     # which the first tables do not say
-    manifest = {"shard": [0, 1], "intervention": None, **manifest}
+    first = {"shard": [0, 1], "intervention": None, "tokenizer": BYTES.to_dict()}
+    manifest = {**first, **manifest}
     if not _is_well_formed(manifest):
         raise InputError(
             f"{path}: damaged: fields are missing or wrong", "extract again to a new folder"
@@ -61,6 +63,7 @@ def _is_well_formed(manifest: dict[str, Any]) -> bool:
         and all(_is_signal(signal, is_complete) for signal in signals.values())
         and _is_shard(manifest["shard"])
         and isinstance(manifest["intervention"], dict | None)
+        and _is_tokenizer(manifest["tokenizer"])
         and (not is_complete or (len(signals) > 0 and _is_count(manifest.get("n_bytes"))))
     )
 
@@ -78,6 +81,14 @@ def _is_signal(signal: Any, is_complete: bool) -> bool:
         and _is_count(signal.get("n_rows"))
         and (saturated is None or _are_shares(saturated, signal["columns"]))
     )
+
+
+def _is_tokenizer(tokenizer: Any) -> bool:
+    try:
+        tokenizer_from(tokenizer)
+    except (ValueError, AttributeError):
+        return False
+    return True
 
 
 def _is_shard(shard: Any) -> bool:

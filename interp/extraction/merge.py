@@ -36,8 +36,17 @@ from interp.extraction.table_writer import (
     write_parts,
     written,
 )
+from interp.tokenizer import BYTES
 
-_OF_ONE_SHARD = ("shard", "n_documents", "n_bytes", "device", "versions", "saturated_means")
+_OF_ONE_SHARD = (
+    "shard",
+    "n_documents",
+    "n_bytes",
+    "n_tokens",
+    "device",
+    "versions",
+    "saturated_means",
+)
 _OF_A_SIGNAL_OF_ONE_SHARD = ("n_parts", "n_rows", "saturated")
 
 
@@ -93,6 +102,12 @@ def _in_order(tables: list[IncrementTable]) -> list[IncrementTable]:
     by_index: dict[int, IncrementTable] = {}
     for table in tables:
         _check_settings(table)
+        if table.tokenizer != BYTES:
+            raise InputError(
+                f"merge: {table.folder}: its tokens are characters; only shards of bytes are "
+                "merged",
+                "extract without --shard",
+            )
         _refuse_other_extraction(first, table)
         same = by_index.setdefault(table.shard.index, table)
         if same is not table:
@@ -193,7 +208,8 @@ def _merged_manifest(tables: list[IncrementTable]) -> dict[str, Any]:
         "device": _joined([manifest.get("device") for manifest in manifests]),
         "complete": False,
         "n_documents": sum(len(table.documents) for table in tables),
-        "n_bytes": sum(sum(table.documents["n_bytes"].tolist()) for table in tables),
+        "n_bytes": (n_bytes := sum(sum(table.documents["n_bytes"].tolist()) for table in tables)),
+        "n_tokens": n_bytes + sum(len(table.documents) for table in tables),
     }
 
 

@@ -82,17 +82,18 @@ class SignalReader:
         if not by_pass:
             on_tokens(len(part.rows))
             return columns
-        for batch in part.batches(self._tokens_at_a_time([signal for signal, _ in by_pass])):
+        for batch in part.batches(self._tokens_at_a_time(part, [signal for signal, _ in by_pass])):
             self._read_batch(part, batch, by_pass)
             on_tokens(int((part.length - part.n_old)[batch.windows].sum()))
         return columns
 
-    def _tokens_at_a_time(self, signals: list[Signal]) -> int:
+    def _tokens_at_a_time(self, part: Part, signals: list[Signal]) -> int:
         """The most tokens of a batch: fewer where a pass has to keep attention scores."""
         config = self.model.config
         hooks = [name for signal in signals for name in signal.hooks(config)]
         if any(name.endswith((".hook_pattern", ".hook_attn_scores")) for name in hooks):
-            return min(self.batch_tokens, _MOST_SCORES // (config.n_heads * config.n_ctx))
+            longest = int(part.length.max())
+            return min(self.batch_tokens, _MOST_SCORES // (config.n_heads * longest))
         return self.batch_tokens
 
     def _read_batch(

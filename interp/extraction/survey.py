@@ -16,6 +16,7 @@ from interp.extraction.batches import forget_pages
 from interp.extraction.increment_table import DOCUMENT_SCHEMA, ROW_GROUP
 from interp.extraction.shards import WHOLE, Shard
 from interp.text import Content
+from interp.tokenizer import Tokenizer
 
 _READ_BYTES = 1 << 20
 _MOST_BYTES = 2**31 - 1  # offsets are int32
@@ -29,26 +30,29 @@ class Corpus:
         fingerprint: SHA-256 over all documents: where they came from and every byte.
         n_documents: How many of them are in the shard.
         n_bytes: Of those in the shard.
+        n_tokens: The same, in tokens.
     """
 
     fingerprint: str
     n_documents: int
     n_bytes: int
+    n_tokens: int
 
 
 def survey(
     documents: Iterable[Document],
     is_held_out: Callable[[Content], bool | None],
     file: IO[bytes],
+    tokenizer: Tokenizer,
     shard: Shard = WHOLE,
 ) -> Corpus:
     """Read all documents once, writing documents.parquet, for those in ``shard``, to ``file``.
 
     Raises:
-        InputError: There is no text at all, fewer documents than shards, or one that is too
-            long for 32-bit offsets.
+        InputError: There is no text at all, fewer documents than shards, one that is too
+            long for 32-bit offsets, or a character that is no token.
     """
-    corpus_hash = _CorpusHash(shard)
+    corpus_hash = _CorpusHash(tokenizer, shard)
     rows: list[dict[str, Any]] = []
     n_bytes_in_all, doc = 0, -1
     with pq.ParquetWriter(file, DOCUMENT_SCHEMA, compression="zstd") as writer:
@@ -91,14 +95,14 @@ def survey(
 
 
 def unchanged(
-    documents: Iterable[Document], corpus: Corpus, shard: Shard = WHOLE
+    documents: Iterable[Document], corpus: Corpus, tokenizer: Tokenizer, shard: Shard = WHOLE
 ) -> Iterator[Document]:
     """All documents of ``corpus``, at their second reading.
 
     Raises:
         InputError: They are no longer what they were.
     """
-    again = _CorpusHash(shard)
+    again = _CorpusHash(tokenizer, shard)
     for document in documents:
         again.add(document)
         yield document
@@ -112,10 +116,11 @@ def unchanged(
 class _CorpusHash:
     """The fingerprint of a corpus and the size of a shard of it, document by document."""
 
-    def __init__(self, shard: Shard) -> None:
+    def __init__(self, tokenizer: Tokenizer, shard: Shard) -> None:
         self._hash = hashlib.sha256()
+        self._tokenizer = tokenizer
         self._shard = shard
-        self._n_seen = self._n_documents = self._n_bytes = 0
+        self._n_seen = self._n_documents = self._n_bytes = self._n_tokens = 0
 
     def add(self, document: Document) -> None:
         """Take in one document; its bytes are read in pieces."""
@@ -129,11 +134,12 @@ class _CorpusHash:
         if self._shard.has(self._n_seen):
             self._n_documents += 1
             self._n_bytes += len(content)
+            self._n_tokens += self._tokenizer.n_tokens(content)
         self._n_seen += 1
 
     def corpus(self) -> Corpus:
         """What was taken in so far."""
-        return Corpus(self._hash.hexdigest(), self._n_documents, self._n_bytes)
+        return Corpus(self._hash.hexdigest(), self._n_documents, self._n_bytes, self._n_tokens)
 
 
 def _as_text(name: str) -> str:

@@ -19,11 +19,13 @@ from interp.extraction.increment_table import ROW_GROUP, IncrementTable, is_whol
 from interp.extraction.manifest import FORMAT, FORMAT_VERSION, MANIFEST, read_manifest
 from interp.extraction.shards import Shard
 from interp.files import is_partial, make_folder, remove_partial, replacing
+from interp.tokenizer import tokenizer_from
 
 IDENTITY = {
     "checkpoint_fingerprint": "checkpoint",
     "training_fingerprint": "record of the checkpoint's training text",
     "model": "model configuration",
+    "tokenizer": "tokenizer",
     "corpus_fingerprint": "text",
     "shard": "shard",
     "window": "window",
@@ -146,15 +148,15 @@ def write_parts(
 
     Args:
         folder: Of the table.
-        manifest: Its ``shard``, ``n_documents``, ``n_bytes``, ``signals``, ``window``,
-            ``stride`` and ``part_tokens`` count.
+        manifest: Its ``shard``, ``n_tokens``, ``n_bytes``, ``tokenizer``, ``signals``,
+            ``window``, ``stride`` and ``part_tokens`` count.
         documents: Those of the shard.
         read_part: Gives the rows and columns of a part.
         progress: Called as ``read_part`` goes on.
     """
     shard, signals = Shard(*manifest["shard"]), manifest["signals"]
     n_bytes, n_done, n_parts = manifest["n_bytes"], 0, 0
-    n_tokens = n_bytes + manifest["n_documents"]
+    n_tokens = manifest["n_tokens"]
 
     def on_tokens(n_tokens_more: int) -> None:
         nonlocal n_done
@@ -167,6 +169,7 @@ def write_parts(
         n_ctx=manifest["window"],
         stride=manifest["stride"],
         part_tokens=manifest["part_tokens"],
+        tokenizer=tokenizer_from(manifest["tokenizer"]),
     ):
         paths = {signal: part_path(folder, signal, n_parts) for signal in signals}
         missing = {signal: path for signal, path in paths.items() if not is_whole(path)}
@@ -174,7 +177,7 @@ def write_parts(
         if not missing:
             on_tokens(sum(piece.n_new for piece in pieces))
             for piece in pieces:
-                forget_pages(piece.content)
+                forget_pages(piece.text.content)
             continue
         part = Part.read(pieces)
         part = replace(part, doc=shard.doc(part.doc))
@@ -188,7 +191,7 @@ def finish(folder: Path, manifest: dict[str, Any], n_parts: int) -> IncrementTab
     """Count what is saturated, over all parts, and mark the table as complete."""
     for signal in manifest["signals"].values():
         signal["n_parts"] = n_parts
-        signal["n_rows"] = manifest["n_bytes"] + manifest["n_documents"]
+        signal["n_rows"] = manifest["n_tokens"]
     table = IncrementTable(folder, manifest)
     for name, signal in manifest["signals"].items():
         signal["saturated"] = _saturated_shares(table, name, signal["bound"])

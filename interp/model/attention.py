@@ -1,11 +1,13 @@
 """Causal attention, with and without its scores in memory."""
 
 import math
+from functools import partial
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional
+from torch.utils.checkpoint import checkpoint
 from transformer_lens.hook_points import HookPoint
 
 from interp.model.config import ModelConfig
@@ -17,6 +19,10 @@ _QUERY_BLOCK, _QUERY_BLOCK_IN_TRAINING = 64, 128
 """Queries at a time on a CPU: their scores stay in the cache, and most of the half above the
 diagonal is not computed. Eager reading is quickest with 64; a compiled training step, which fuses
 what is done to the scores, with 128 (8 % quicker than with 64)."""
+
+_BIASED_QUERY_BLOCK = 512
+"""Queries at a time on an accelerator where scores have a bias: the kernel wants the bias as a
+table over its queries and keys, which then is never larger than 512 x n."""
 
 
 class Attention(nn.Module):
@@ -121,11 +127,18 @@ def causal_scores(
     bias: ScoreBias | None = None,
 ) -> Float[Tensor, "batch head query key"]:
     """Attention scores in float32, minus infinity where a key comes after its query."""
-    scores = (q @ k.transpose(-1, -2)).float() / math.sqrt(q.shape[-1])
-    if bias is not None:
-        scores = scores + bias.block(0, q.shape[-2])
     later = torch.ones(q.shape[-2], k.shape[-2], dtype=torch.bool, device=q.device).triu(1)
-    return scores.masked_fill(later, -torch.inf)
+    return unmasked_scores(q, k, bias).masked_fill(later, -torch.inf)
+
+
+def unmasked_scores(
+    q: Float[Tensor, "batch head query d_head"],
+    k: Float[Tensor, "batch head key d_head"],
+    bias: ScoreBias | None = None,
+) -> Float[Tensor, "batch head query key"]:
+    """Attention scores in float32; the bias of a key after its query is arbitrary."""
+    scores = (q @ k.transpose(-1, -2)).float() / math.sqrt(q.shape[-1])
+    return scores if bias is None else scores + bias.block(0, q.shape[-2])
 
 
 def causal_attention(
@@ -141,9 +154,7 @@ def causal_attention(
     if q.device.type != "cpu":
         if bias is None:
             return functional.scaled_dot_product_attention(q, k, v, is_causal=True)
-        mask = torch.ones(q.shape[-2], k.shape[-2], dtype=torch.bool, device=q.device).tril()
-        mask = bias.block(0, q.shape[-2]).masked_fill(~mask, -torch.inf).to(q.dtype)
-        return functional.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+        return biased_attention(q, k, v, bias)
     batch, n_heads, n_pos, d_head = q.shape
     q, k, v = (x.contiguous().flatten(0, 1) for x in (q, k, v))
     n_queries = _QUERY_BLOCK_IN_TRAINING if q.requires_grad else _QUERY_BLOCK
@@ -160,3 +171,39 @@ def causal_attention(
             )
             gathered.append(scores.softmax(-1) @ v[:, :end])
     return torch.cat(gathered, dim=-2).unflatten(0, (batch, n_heads))
+
+
+def biased_attention(
+    q: Float[Tensor, "batch head pos d_head"],
+    k: Float[Tensor, "batch head pos d_head"],
+    v: Float[Tensor, "batch head pos d_head"],
+    bias: ScoreBias,
+    *,
+    n_queries: int = _BIASED_QUERY_BLOCK,
+) -> Float[Tensor, "batch head pos d_head"]:
+    """`causal_attention` with a bias by PyTorch's fused kernel, some queries at a time.
+
+    No table of all pairs is kept: what a training step needs of a block for its gradient is
+    made again when it is needed.
+
+    Args:
+        q: Queries.
+        k: Keys.
+        v: Values.
+        bias: What is added to the scores.
+        n_queries: Queries at a time.
+    """
+
+    def attend(q: Tensor, k: Tensor, v: Tensor, start: int) -> Tensor:
+        end = start + q.shape[-2]
+        later = torch.ones(q.shape[-2], end, dtype=torch.bool, device=q.device).triu(start + 1)
+        added = bias.block(start, end).masked_fill(later, -torch.inf).to(q.dtype)
+        return functional.scaled_dot_product_attention(q, k, v, attn_mask=added)
+
+    attend_again = partial(checkpoint, attend, use_reentrant=False, preserve_rng_state=False)
+    gathered = []
+    for start in range(0, q.shape[-2], n_queries):
+        end = min(start + n_queries, q.shape[-2])
+        block = q[..., start:end, :], k[..., :end, :], v[..., :end, :], start
+        gathered.append(attend_again(*block) if q.requires_grad else attend(*block))
+    return torch.cat(gathered, dim=-2)

@@ -26,6 +26,8 @@ class RelativeBias(PositionEncoding):
     Text-to-Text Transformer", section 2.1, here without buckets and with a table for each layer.
     """
 
+    by_distance_alone = True
+
     def __init__(self, config: ModelConfig, position: RelativeBiasConfig) -> None:
         super().__init__(config, position)
         shape = (config.n_layers, config.n_heads, position.max_distance + 1)
@@ -49,6 +51,8 @@ class Alibi(PositionEncoding):
 
     Source: Press et al. 2022, "Train Short, Test Long", section 3.
     """
+
+    by_distance_alone = True
 
     def __init__(self, config: ModelConfig, position: PositionConfig) -> None:
         super().__init__(config, position)

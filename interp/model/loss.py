@@ -8,7 +8,8 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn import functional
 
-from interp.text import SEPARATOR, encode, window_spans
+from interp.text import Content
+from interp.tokenizer import BYTES, TokenizedText, Tokenizer
 
 _IGNORED = -100
 Forward = Callable[[Int[Tensor, "batch pos"]], Float[Tensor, "batch pos d_vocab"]]
@@ -20,7 +21,8 @@ class DocumentLoss:
 
     Attributes:
         total_nats: Sum of the surprisal of its bytes.
-        n_bytes: How many bytes were scored: all of them.
+        n_bytes: How many bytes were scored: all of them, but for the first character of a text
+            without a separator, which nothing predicts.
     """
 
     total_nats: float
@@ -47,18 +49,20 @@ def surprisal_nats(
 
 def document_losses(
     forward: Forward,
-    contents: Iterable[bytes],
+    contents: Iterable[Content],
     *,
     n_ctx: int,
     device: torch.device,
     batch_size: int = 16,
+    tokenizer: Tokenizer = BYTES,
 ) -> Iterator[DocumentLoss]:
     """The loss of each document: the one definition of held-out loss.
 
-    A document is read after its separator in consecutive windows that do not overlap, of
-    n_ctx tokens (up to three fewer, so that no code point is cut). Every byte is scored once,
-    the first byte of a window by the last prediction of the window before; the separator is
-    not scored. ``extract --signal surprisal --stride N_CTX`` gives the same values.
+    A document is read, after its separator where tokens are bytes, in consecutive windows that do
+    not overlap, of n_ctx tokens (up to three fewer, so that no code point is cut). Every token
+    is scored once, the first of a window by the last prediction of the window before; the
+    document's first token is not scored. ``extract --signal surprisal --stride N_CTX`` gives the
+    same values.
 
     Args:
         forward: The model, compiled or not; it is always called with ``batch_size`` windows
@@ -68,6 +72,7 @@ def document_losses(
         n_ctx: Tokens of a window.
         device: Where the model is.
         batch_size: Windows at a time.
+        tokenizer: The model's.
 
     Yields:
         One loss per document, in order.
@@ -75,7 +80,7 @@ def document_losses(
     totals: list[float] = []
     lengths: list[int] = []
     n_given = 0
-    for rows, inputs, targets in _batches(contents, n_ctx, batch_size, lengths):
+    for rows, inputs, targets in _batches(contents, n_ctx, batch_size, tokenizer, lengths):
         with torch.no_grad():
             logits = forward(inputs.to(device))
             sums = surprisal_nats(logits, targets.to(device)).cpu().double().sum(1).tolist()
@@ -92,24 +97,37 @@ def document_losses(
 
 
 def _batches(
-    contents: Iterable[bytes], n_ctx: int, batch_size: int, lengths: list[int]
+    contents: Iterable[Content],
+    n_ctx: int,
+    batch_size: int,
+    tokenizer: Tokenizer,
+    lengths: list[int],
 ) -> Iterator[tuple[list[int], Tensor, Tensor]]:
     """Windows of all documents, ``batch_size`` at a time; ``lengths`` grows with them."""
     rows: list[int] = []
-    inputs = torch.full((batch_size, n_ctx), SEPARATOR)
+    inputs = torch.zeros(batch_size, n_ctx, dtype=torch.int64)
     targets = torch.full((batch_size, n_ctx), _IGNORED)
     for row, content in enumerate(contents):
-        ids = torch.from_numpy(encode(content))
-        lengths.append(len(content))
-        for start, end in window_spans(content, n_ctx=n_ctx, stride=n_ctx):
-            following = ids[start + 1 : end + 1]
-            inputs[len(rows), : end - start] = ids[start:end]
+        text = tokenizer.read(content)
+        lengths.append(len(content) - _n_unscored(text))
+        for start, end in text.spans(n_ctx=n_ctx, stride=n_ctx):
+            ids = torch.from_numpy(text.ids(start, min(end + 1, len(text))))
+            following = ids[1:]
+            inputs[len(rows), : end - start] = ids[: end - start]
             targets[len(rows), : len(following)] = following
             rows.append(row)
             if len(rows) == batch_size:
                 yield rows, inputs, targets
                 rows = []
-                inputs = torch.full((batch_size, n_ctx), SEPARATOR)
+                inputs = torch.zeros(batch_size, n_ctx, dtype=torch.int64)
                 targets = torch.full((batch_size, n_ctx), _IGNORED)
     if rows:
         yield rows, inputs, targets
+
+
+def _n_unscored(text: TokenizedText) -> int:
+    """Bytes of the first token, which nothing predicts; none of a separator."""
+    if len(text) == 0:
+        return 0
+    second = int(text.offsets(1, 2)[0]) if len(text) > 1 else len(text.content)
+    return second - max(0, int(text.offsets(0, 1)[0]))

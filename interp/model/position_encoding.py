@@ -16,9 +16,12 @@ class PositionEncoding(nn.Module):
 
     Attributes:
         most_positions: The longest window that it can read; None for any.
+        by_distance_alone: Whether it promises that the score of two tokens depends on where
+            they stand by the number of tokens between them alone.
     """
 
     most_positions: int | None = None
+    by_distance_alone: bool = False
 
     def __init__(self, config: ModelConfig, position: PositionConfig) -> None:  # noqa: ARG002
         super().__init__()
@@ -52,3 +55,5 @@ class NoPositions(PositionEncoding):
     Source: Haviv et al. 2022, "Transformer Language Models without Positional Encodings Still
     Learn Positional Information".
     """
+
+    by_distance_alone = True

@@ -34,6 +34,7 @@ class Rope(PositionEncoding):
         self.recency: PositionEncoding | None = None
         if position.recency != "none":
             self.recency = BIASES[position.recency](config, position)
+        self.by_distance_alone = self.recency is None or self.recency.by_distance_alone
 
     def reset(self) -> None:
         """Of what else makes scores fall."""
@@ -105,12 +106,12 @@ class Increments(Rope):
 
     def __init__(self, config: ModelConfig, position: IncrementsConfig) -> None:
         super().__init__(config, position)
+        self.by_distance_alone = False  # the increments of the tokens in between count
         self.scope = position.scope
         self.max_increment = position.max_increment
         n_out = config.n_increment_columns
         if position.scope == "shared":
             self.shared = DeltaMLP(config.d_model, position.d_hidden, n_out)
-            mlps = [self.shared]
         else:
             self.layers = nn.ModuleList(
                 nn.Sequential(
@@ -121,8 +122,6 @@ class Increments(Rope):
                 else nn.Identity()
                 for layer in range(config.n_layers)
             )
-            mlps = [each[1] for each in self.layers if isinstance(each, nn.Sequential)]
-        self._mlps = mlps
 
     def reset(self) -> None:
         """Make every increment 1, whatever the input: exactly, for softplus and a bound of 10."""
@@ -131,10 +130,11 @@ class Increments(Rope):
             bias = math.log(math.e - 1)  # softplus(0.5413) = 1
         else:
             bias = -math.log(self.max_increment - 1)  # 10 x sigmoid(-2.1972) = 1
-        for mlp in self._mlps:
-            nn.init.zeros_(mlp.fc2.weight)
-            nn.init.constant_(mlp.fc2.bias, bias)
-            nn.init.zeros_(mlp.fc1.bias)
+        for mlp in self.modules():
+            if isinstance(mlp, DeltaMLP):
+                nn.init.zeros_(mlp.fc2.weight)
+                nn.init.constant_(mlp.fc2.bias, bias)
+                nn.init.zeros_(mlp.fc1.bias)
 
     def increment_pre(
         self,

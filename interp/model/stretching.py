@@ -1,12 +1,14 @@
 """Reading beyond the training length: rotary frequencies, stretched."""
 
+import dataclasses
 import math
+from collections.abc import Sequence
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from interp.model.config import RopeConfig, scaling_of
+from interp.model.config import ModelConfig, RopeConfig, scaling_of
 
 SLOWEST, FASTEST = 1.0, 32.0
 """YaRN's bounds, in turns over the training length: slower pairs are interpolated, faster kept."""
@@ -24,6 +26,11 @@ def stretched(
     - ``yarn:S``: pairs that turn less than once over the training length are interpolated, those
       that turn more than 32 times kept, those between in proportion; queries and keys times
       0.1 ln S + 1 (Peng et al. 2023, "YaRN", sections 3.2 and 3.3).
+
+    The proportion is one of turns, as in the paper. Implementations that follow the paper's code
+    (such as transformers) take it over the number of the pair instead, from the whole number
+    below where 32 turns would be to the one above where 1 is; so they keep the fastest pair
+    even where it turns less than 32 times, as it does over less than 202 tokens.
 
     Args:
         frequencies: Radians per unit of position.
@@ -46,3 +53,34 @@ def stretched(
     turns = span * frequencies / (2 * math.pi)
     kept = ((turns - SLOWEST) / (FASTEST - SLOWEST)).clamp(0, 1)
     return frequencies * (kept + (1 - kept) / factor), 0.1 * math.log(factor) + 1
+
+
+def stretched_config(
+    config: ModelConfig, scaling: str, *, spans: Sequence[float] | None = None
+) -> ModelConfig:
+    """The config of a model that reads beyond its training length; its weights stay as they are.
+
+    Args:
+        config: The model as it was trained.
+        scaling: Such as ``ntk:2``; n_ctx becomes the training length times its factor.
+        spans: The span of positions in training, one number per layer; None for n_ctx.
+
+    Raises:
+        ValueError: The scaling is none, the encoding does not rotate, or it is stretched already.
+    """
+    chosen = scaling_of(scaling)
+    assert chosen is not None
+    position = config.position
+    if not isinstance(position, RopeConfig):
+        raise ValueError(f"{position.encoding} has no rotary positions that could be stretched")
+    if position.scaling is not None:
+        raise ValueError(f"its positions are stretched already, by {position.scaling}")
+    return dataclasses.replace(
+        config,
+        n_ctx=int(config.n_ctx * chosen[1]),
+        position=dataclasses.replace(
+            position,
+            scaling=scaling,
+            trained_spans=tuple(spans or (float(config.n_ctx),)),
+        ),
+    )

@@ -106,16 +106,24 @@ class Transformer(HookedRootModule):
         Raises:
             InputError: The window is longer than the position encoding has positions.
         """
-        most = self.position.most_positions
-        if most is not None and ids.shape[1] > most:
-            raise InputError(
-                f"the model has {most} learned positions: it cannot read a window of "
-                f"{ids.shape[1]} tokens",
-                f"Read windows of {most} tokens, or take a model with another encoding.",
-            )
+        self.require_window(ids.shape[1])
         if any(is_hooked(point) for point in self.hook_dict.values()):
             return _eagerly(self, ids, stop_at_layer)  # type: ignore[call-arg]
         return self._forward(ids, stop_at_layer)
+
+    def require_window(self, n_tokens: int) -> None:
+        """Refuse windows that are longer than the position encoding has positions.
+
+        Raises:
+            InputError: They are.
+        """
+        most = self.position.most_positions
+        if most is not None and n_tokens > most:
+            raise InputError(
+                f"the model has {most} learned positions: it cannot read a window of "
+                f"{n_tokens} tokens",
+                f"Read windows of {most} tokens, or take a model with another encoding.",
+            )
 
     def _forward(self, ids: Tensor, stop_at_layer: int | None) -> Tensor:
         embedding = self.hook_embed(self.embed(ids))

@@ -78,9 +78,17 @@ def trace_of(
     }
 
 
-def legend_px(n_series: int, is_wide: bool) -> int:
-    """The height of the legend of so many series."""
-    return _LEGEND_PX * -(-n_series // (4 if is_wide else 1 if n_series < 5 else 2))
+def legend_px(n_series: int, is_wide: bool, longest: int = 0) -> int:
+    """The height of the legend of so many series, and of what the longest name leaves room for.
+
+    Args:
+        n_series: How many there are.
+        is_wide: The size of the chart.
+        longest: Characters of the longest name; 0 where all are short.
+    """
+    n_columns = 4 if is_wide else 1 if n_series < 5 else 2
+    fitting = (600 if is_wide else 280) // (40 + 7 * longest)
+    return _LEGEND_PX * -(-n_series // max(1, min(n_columns, fitting)))
 
 
 def legend_of(mode: str, plot_px: int, above_px: int = 6) -> dict[str, Any]:

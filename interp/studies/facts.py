@@ -1,8 +1,10 @@
 """What a checkpoint is, in words and as plain values."""
 
+import dataclasses
 from typing import Any
 
 from interp.checkpoints import Checkpoint
+from interp.checkpoints.card import beside_rotation
 from interp.corpus.rows import counted
 from interp.corpus.split import Split
 from interp.model import RopeConfig
@@ -28,8 +30,11 @@ def checkpoint_facts(checkpoint: Checkpoint) -> list[tuple[str, str]]:
             f"d_model {sizes.d_model}, d_head {sizes.d_head}, d_mlp {sizes.d_mlp}, "
             f"d_vocab {sizes.d_vocab}, n_ctx {sizes.n_ctx}",
         ),
-        ("position encoding", ", ".join(f"{name} {value}" for name, value in position.items())),
-        ("tokens", "bytes of UTF-8, and a separator (256) before every text"),
+        (
+            "position encoding",
+            ", ".join(f"{name} {value}" for name, value in position.items() if value is not None),
+        ),
+        ("tokens", _tokens_in_words(checkpoint.tokenizer.to_dict())),
         ("training", training_in_words(checkpoint)),
         ("corpora", _corpora_in_words(config)),
         ("held out", _split_in_words(checkpoint.split)),
@@ -62,14 +67,22 @@ def model_in_words(checkpoint: Checkpoint) -> str:
         return f"{words}position encoding {position.encoding}, which has no increments"
     scope = getattr(position, "scope", None)
     if scope is None:
-        return words + "the increment is always 1 (plain rotary positions)"
+        plain = beside_rotation(dataclasses.asdict(position)) or " (plain rotary positions)"
+        return f"{words}the increment is always 1{plain}"
     whose = "every layer has its own" if scope == "per_layer" else "all layers share their"
     bound = getattr(position, "max_increment", None)
     return (
         f"{words}{whose} increments"
         + (", one per head" if sizes.n_increment_columns > 1 else "")
         + (f", at most {bound:g}" if bound else "")
+        + beside_rotation(dataclasses.asdict(position))
     )
+
+
+def _tokens_in_words(tokenizer: dict[str, Any]) -> str:
+    if tokenizer["kind"] == "bytes":
+        return "bytes of UTF-8, and a separator (256) before every text"
+    return f"the {counted(len(tokenizer['characters']), 'character')} of the training text"
 
 
 def training_in_words(checkpoint: Checkpoint) -> str:
@@ -104,6 +117,8 @@ def _corpora_in_words(config: dict[str, Any]) -> str:
 
 def _split_in_words(split: Split) -> str:
     parts = [f"{counted(len(split.hashes), 'text')} by hash"] if split.hashes else []
+    if split.last:
+        parts = [f"the last {split.last:.2%} of {counted(len(split.hashes), 'training text')}"]
     if split.fraction:
         parts.append(f"{split.fraction:.2%} of all texts by rule")
     return " and ".join(parts) or UNKNOWN

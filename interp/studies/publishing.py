@@ -25,6 +25,9 @@ NOT_COMPARABLE = (
 """What is said of numbers on another text; docs/text.md says which text it is."""
 
 
+_MOST_IN_FACTS = 12
+"""Checkpoints that the head of a page lists one by one."""
+
 _TEXT_HEAD = "\n| text | language | bytes | rows | SHA-256 |\n|---|---|---|---|---|"
 
 
@@ -125,11 +128,21 @@ def _page(
 
 
 def _facts(given: StudyInput, record: TextRecord, command: str) -> list[tuple[str, str]]:
-    facts = [("Checkpoints", "; ".join(map(_in_words, given.used_checkpoints.values())))]
+    facts = [("Checkpoints", _checkpoints_in_words(list(given.used_checkpoints.values())))]
     for language in given.used_texts:
         files = [file for file in record.files if file.language == language]
         facts.append((f"{TEXTS[language]} text", _text_in_words(given, language, files)))
     return [*facts, ("Command", command)]
+
+
+def _checkpoints_in_words(used: list[Checkpoint]) -> str:
+    """Each with its weights and training; of very many only which they are."""
+    if len(used) <= _MOST_IN_FACTS:
+        return "; ".join(map(_in_words, used))
+    return (
+        f"{len(used)}, from {used[0].name} to {used[-1].name}; the README beside the tables has "
+        "the weights and the training of each"
+    )
 
 
 def _in_words(checkpoint: Checkpoint) -> str:

@@ -6,6 +6,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 
 import filelock
@@ -15,7 +16,7 @@ from interp.cache import cache_folder
 from interp.checkpoints import Checkpoint
 from interp.corpus.documents import Document
 from interp.corpus.sources import TextInput, ignore
-from interp.errors import OutputError
+from interp.errors import InputError, OutputError
 from interp.extraction.extract import extract, training_fingerprint
 from interp.extraction.increment_table import IncrementTable
 from interp.extraction.interventions import Intervention
@@ -58,10 +59,12 @@ def increments_of(
     text_input: TextInput,
     *,
     signals: Sequence[str] = ("increment",),
+    window: int | None = None,
     stride: int | None = None,
     dtype: str = "float32",
     intervention: Intervention | None = None,
     reference: Reference | None = None,
+    held_out_of: Sequence[Checkpoint] = (),
     warn: Callable[[str], None] = ignore,
     progress: Progress | None = None,
 ) -> Iterator[IncrementTable]:
@@ -75,10 +78,12 @@ def increments_of(
         checkpoint: The model.
         text_input: The text.
         signals: Names as for `interp.extraction.extract.extract`.
+        window: Tokens of a window; None for the model's n_ctx.
         stride: Tokens from window to window; None for half a window.
         dtype: As for `interp.extraction.extract.extract`.
         intervention: What is done to the increments; None for nothing.
         reference: Who says where words end, where that also says what is to be read.
+        held_out_of: Read only what the training of all these is known to have left out.
         warn: Called with one line for what is odd but can be read; each line once.
         progress: Called as the extraction goes on.
 
@@ -89,15 +94,28 @@ def increments_of(
 
     def documents() -> Iterator[Document]:
         given = documents_of(text_input, warnings)
+        if held_out_of:
+            given = held_out_documents(given, held_out_of)
         return given if reference is None else _documents_to_judge(reference, given)
 
-    key = _key(checkpoint, text_input, signals, stride, dtype, intervention, reference)
+    key = _key(
+        checkpoint,
+        text_input,
+        signals,
+        window=window,
+        stride=stride,
+        dtype=dtype,
+        intervention=intervention,
+        reference=reference,
+        held_out_of=held_out_of,
+    )
     with _own_folder(key) as folder:
         yield extract(
             checkpoint,
             documents,
             folder,
             signals=signals,
+            window=window,
             stride=stride,
             dtype=dtype,
             intervention=intervention,
@@ -127,7 +145,7 @@ def probe_of(
         InterpError: As in `interp.extraction.probe.ridge_probe`.
     """
     warnings = warn if isinstance(warn, Warnings) else Warnings(warn)
-    key = _key(checkpoint, text_input, [PROBE], None, "float32", None, reference)
+    key = _key(checkpoint, text_input, [PROBE], reference=reference)
     with _own_folder(key) as folder:
         yield ridge_probe(
             checkpoint,
@@ -183,6 +201,34 @@ def documents_of(text_input: TextInput, warn: Callable[[str], None]) -> Iterator
         yield document
 
 
+def held_out_documents(
+    documents: Iterable[Document], checkpoints: Sequence[Checkpoint]
+) -> Iterator[Document]:
+    """What the training of every one of ``checkpoints`` is known to have left out.
+
+    Of a text that is whole documents, or the end of each where the end was left out: then the
+    shortest end that they have in common.
+
+    Raises:
+        InputError: There is nothing.
+    """
+    has_any = False
+    for document in documents:
+        parts = [each.split.held_out_part(document.content) for each in checkpoints]
+        known = [part for part in parts if part is not None]
+        part = min(known, key=len) if len(known) == len(parts) else b""
+        if len(part):
+            has_any = True
+            yield replace(document, content=part)
+    if not has_any:
+        names = ", ".join(dict.fromkeys(each.name for each in checkpoints))
+        raise InputError(
+            f"nothing of the text is known to have been held out from the training of {names}",
+            "Give the text that it was trained on, whose held-out part is known, or leave out "
+            "--held-out.",
+        )
+
+
 def stage(name: str, progress: Progress | None) -> Callable[[int, int | None], None]:
     """``progress`` with what is being done filled in."""
 
@@ -197,10 +243,13 @@ def _key(
     checkpoint: Checkpoint,
     text_input: TextInput,
     signals: Sequence[str],
-    stride: int | None,
-    dtype: str,
-    intervention: Intervention | None,
-    reference: Reference | None,
+    *,
+    window: int | None = None,
+    stride: int | None = None,
+    dtype: str = "float32",
+    intervention: Intervention | None = None,
+    reference: Reference | None = None,
+    held_out_of: Sequence[Checkpoint] = (),
 ) -> str:
     parts = [
         interp.__version__,
@@ -212,6 +261,10 @@ def _key(
         [text_input.files, text_input.corpora, checkpoint.name],
         [list(signals), stride],
     ]
+    if window not in (None, checkpoint.model.config.n_ctx):
+        parts.append(["window", window])
+    if held_out_of:
+        parts.append(["held out of", sorted(map(training_fingerprint, held_out_of))])
     if dtype != "float32":
         parts.append(dtype)
     if intervention is not None:

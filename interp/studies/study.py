@@ -36,7 +36,7 @@ from interp.studies.text_files import require_files
 LANGUAGES = {"en": "English", "zh": "Chinese"}
 """Languages of the articles that the bilingual models read, by the prefix of a corpus."""
 
-TEXTS = {**LANGUAGES, "python": "Python source"}
+TEXTS = {**LANGUAGES, "python": "Python source", "characters": "Character-level"}
 """All kinds of held-out text that studies ask for, by the prefix of a corpus."""
 
 TREEBANK = "ud:"
@@ -183,22 +183,28 @@ class StudyInput:
         """Whether there is a checkpoint of this name."""
         return (self.checkpoints / name / "config.json").is_file()
 
-    def checkpoint(self, name: str) -> Checkpoint:
+    def checkpoint(self, name: str, rope_scaling: str | None = None) -> Checkpoint:
         """The checkpoint in the folder ``name``; it may have folders of its own, with slashes.
+
+        Args:
+            name: Of the folder.
+            rope_scaling: How its rotary positions are stretched, such as ``ntk:2``.
 
         Raises:
             MissingCheckpoint: There is none.
             CheckpointError: It is damaged.
         """
-        if name not in self.used_checkpoints:
+        key = name if rope_scaling is None else f"{name} ({rope_scaling})"
+        if key not in self.used_checkpoints:
             if not self.has_checkpoint(name):
                 raise MissingCheckpoint(
                     f"there is no checkpoint {name} in {shown(str(self.checkpoints))}",
                     f"Train it with its recipe, or name the folder that has a folder {name}.",
                 )
-            loaded = checkpoints.load(self.checkpoints / name, device=self.device)
-            self.used_checkpoints[name] = loaded
-        return self.used_checkpoints[name]
+            self.used_checkpoints[key] = checkpoints.load(
+                self.checkpoints / name, device=self.device, rope_scaling=rope_scaling
+            )
+        return self.used_checkpoints[key]
 
     def has_text(self, language: str) -> bool:
         """Whether text in this language was given."""
@@ -261,6 +267,8 @@ class StudyInput:
         dtype: str = "float32",
         intervention: Intervention | None = None,
         reference: Reference | None = None,
+        window: int | None = None,
+        held_out_of: Sequence[Checkpoint] = (),
     ) -> IncrementTable:
         """Signals of the text in a language: read once, kept in the cache for other studies.
 
@@ -274,6 +282,8 @@ class StudyInput:
             intervention: What is done to the increments; None for nothing.
             reference: Who says where words end, where that also says what is to be read; of a
                 treebank, whose text it is, no text in the language need be given.
+            window: Tokens of a window; None for the model's n_ctx.
+            held_out_of: Read only what the training of all these is known to have left out.
 
         Raises:
             InputError: There is no such text, or it cannot be read.
@@ -283,16 +293,19 @@ class StudyInput:
         changed = "" if intervention is None else str(intervention.about())
         read = language if reference is None else f"{language}, {reference.reference}"
         key = (*fingerprint, read, tuple(signals), stride, dtype, text.limit_bytes, changed)
+        key = (*key, window, tuple(each.fingerprint for each in held_out_of))
         if key not in self.used_tables:
             self.used_tables[key] = self._open.enter_context(
                 increments_of(
                     checkpoint,
                     text,
                     signals=signals,
+                    window=window,
                     stride=stride,
                     dtype=dtype,
                     intervention=intervention,
                     reference=reference,
+                    held_out_of=held_out_of,
                     warn=self._warnings[language],
                     progress=self._progress_of(f"{checkpoint.name} on {TEXTS.get(read, read)}"),
                 )

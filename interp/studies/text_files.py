@@ -15,6 +15,7 @@ RECORDED = {
     "e5669fb0bec5ae23194ed85c12b41294851688c59b721f75c7756c738a8e2acc": "en",
     "b9c03c5d35efa7ee95a7a707ed1b8f0006af3db165d8595b774c8b6a49e050f4": "zh",
     "a4613d874a30849b4d1de8686e140c2a948a3dcf4f0dc804dff77341842c0058": "python",
+    "86c4e6aa9db7c042ec79f339dcb96d42b0075e16b8fc2e86bf0ca57e2dc565ed": "characters",
 }
 """SHA-256 and language of the files that the tables of this repository are about."""
 

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from interp.model.loss import Forward, document_losses
+from interp.tokenizer import Tokenizer
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,7 @@ def held_out_losses(
     n_ctx: int,
     device: torch.device,
     batch_size: int,
+    tokenizer: Tokenizer,
 ) -> dict[str, HeldOutLoss]:
     """The loss of each corpus's held-out documents.
 
@@ -47,6 +49,7 @@ def held_out_losses(
         n_ctx: Tokens of a window.
         device: Where the model is.
         batch_size: Windows at a time.
+        tokenizer: The model's.
 
     Returns:
         By corpus.
@@ -54,7 +57,14 @@ def held_out_losses(
     losses = {}
     for name, documents in held_out.items():
         found = list(
-            document_losses(forward, documents, n_ctx=n_ctx, device=device, batch_size=batch_size)
+            document_losses(
+                forward,
+                documents,
+                n_ctx=n_ctx,
+                device=device,
+                batch_size=batch_size,
+                tokenizer=tokenizer,
+            )
         )
         n_bytes = sum(loss.n_bytes for loss in found)
         nats = sum(loss.total_nats for loss in found) / n_bytes

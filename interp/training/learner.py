@@ -1,5 +1,6 @@
 """The model in training and what changes it: all that every process of a run does."""
 
+from dataclasses import replace
 from typing import cast
 
 import torch
@@ -36,7 +37,8 @@ class Learner:
         self._optimization, self._text, self._processes = recipe.optimization, text, processes
         self._share, self.at_a_time = processes.share(recipe.optimization)
         self._is_autocast = recipe.autocast == "bfloat16"
-        self.model = Transformer(recipe.model, seed=recipe.seed)
+        architecture = replace(recipe.model, d_vocab=text.tokenizer.d_vocab)
+        self.model = Transformer(architecture, seed=recipe.seed)
         self.device = to_device(self.model, processes.device(device))
         compiled = torch.compile(self.model) if recipe.compile else self.model
         self.step_model = cast(nn.Module, compiled)

@@ -41,6 +41,8 @@ class TrainingResult:
         is_interrupted: Whether it was stopped before its last step; the same call goes on.
         held_out: By corpus, the loss of the finished model over all held-out text; empty if
             interrupted.
+        is_signalled: Whether a signal asked to stop, be it too late to interrupt the run: who
+            trains several goes no further.
     """
 
     folder: Path
@@ -48,6 +50,7 @@ class TrainingResult:
     n_steps: int
     is_interrupted: bool
     held_out: dict[str, HeldOutLoss]
+    is_signalled: bool = False
 
 
 class Rate:

@@ -60,8 +60,10 @@ class Optimization:
         micro_batch_size: Windows at a time; gradients accumulate to ``batch_size``.
         learning_rate: At its height.
         warmup_steps: Steps of linear warm-up.
-        schedule: After warm-up: ``cosine`` to 0 at the last step, or ``constant`` and a linear
-            decay to 0 over the last ``decay_steps``. Only the latter can be continued.
+        schedule: After warm-up: ``cosine`` to ``final_fraction`` of the learning rate at the last
+            step, or ``constant`` and a linear decay to 0 over the last ``decay_steps``. Only the
+            latter can be continued.
+        final_fraction: See ``schedule``.
         decay_steps: See ``schedule``.
         weight_decay: On matrices only.
         clip_norm: The gradient's norm is clipped to this.
@@ -73,6 +75,7 @@ class Optimization:
     learning_rate: float = 1e-3
     warmup_steps: int = 500
     schedule: Literal["cosine", "constant"] = "cosine"
+    final_fraction: float = 0.0
     decay_steps: int = 0
     beta1: float = 0.9
     beta2: float = 0.999
@@ -86,7 +89,7 @@ class Optimization:
             require(getattr(self, name) >= 0, f"{name} must be 0 or more")
         for name in ("learning_rate", "clip_norm"):
             require(getattr(self, name) > 0, f"{name} must be above 0")
-        for name in ("beta1", "beta2"):
+        for name in ("beta1", "beta2", "final_fraction"):
             require(0 <= getattr(self, name) < 1, f"{name} must be 0 to below 1")
         require(
             self.batch_size % self.micro_batch_size == 0,
@@ -109,7 +112,8 @@ class Optimization:
             return self.learning_rate * (step + 1) / self.warmup_steps
         if self.schedule == "cosine":
             done = (step - self.warmup_steps) / max(1, self.steps - self.warmup_steps)
-            return self.learning_rate * (1 + math.cos(math.pi * done)) / 2
+            above = (1 + math.cos(math.pi * done)) / 2
+            return self.learning_rate * (self.final_fraction + (1 - self.final_fraction) * above)
         left = self.steps - step
         return self.learning_rate * min(1.0, left / max(1, self.decay_steps))
 
@@ -158,7 +162,10 @@ class Recipe:
     Attributes:
         name: What the model is called.
         corpora: By language; all give the same number of bytes.
+        tokenizer: ``bytes``, or ``characters``: the code points of the training text.
         held_out_fraction: Documents whose hash is below this fraction are never trained on.
+        held_out_last: The last part of each training text that is never trained on, as a
+            fraction of its bytes; for a corpus of one text.
         seed: Of the initial weights and of the order of windows.
         autocast: Type of the matrix products.
         compile: Whether the model is compiled.
@@ -166,7 +173,9 @@ class Recipe:
 
     name: str
     corpora: dict[str, CorpusRecipe]
+    tokenizer: Literal["bytes", "characters"] = "bytes"
     held_out_fraction: float = 0.0
+    held_out_last: float = 0.0
     seed: int = 0
     autocast: Literal["bfloat16", "float32"] = "bfloat16"
     compile: bool = True
@@ -182,14 +191,19 @@ class Recipe:
             self.autocast in ("bfloat16", "float32"),
             f"autocast must be bfloat16 or float32, not {self.autocast!r}",
         )
-        require(
-            0 <= self.held_out_fraction < 1,
-            f"held_out_fraction must be 0 to below 1, not {self.held_out_fraction}",
-        )
+        for key in ("held_out_fraction", "held_out_last"):
+            value = getattr(self, key)
+            require(0 <= value < 1, f"{key} must be 0 to below 1, not {value}")
         for name, corpus in self.corpora.items():
+            ways = [bool(corpus.held_out), self.held_out_fraction > 0, self.held_out_last > 0]
             require(
-                bool(corpus.held_out or self.held_out_fraction),
-                f"corpora.{name} needs held_out text, or the recipe a held_out_fraction",
+                any(ways),
+                f"corpora.{name} needs held_out text, or the recipe a held_out_fraction or "
+                "held_out_last",
+            )
+            require(
+                not (ways[2] and (ways[0] or ways[1])),
+                f"corpora.{name}: held_out_last excludes held_out text and held_out_fraction",
             )
         micro_batch_size, n_ctx = self.optimization.micro_batch_size, self.model.n_ctx
         require(

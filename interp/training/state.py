@@ -17,7 +17,6 @@ from torch import nn
 from interp.checkpoints.save import write_tensors
 from interp.errors import CheckpointError
 from interp.files import replacing
-from interp.text import D_VOCAB
 
 _MOMENTS = ("exp_avg", "exp_avg_sq")
 _WHOLE = re.compile("[0-9]{6,}")
@@ -105,7 +104,8 @@ def load_state(
         facts = json.loads((place / "state.json").read_text("utf-8"))
         counts = facts.get("token_counts")
         if counts is not None:
-            counts = tuple(np.array(counts, dtype=np.int64).reshape(D_VOCAB).tolist())
+            d_vocab = len(named["embed.W_E"])
+            counts = tuple(np.array(counts, dtype=np.int64).reshape(d_vocab).tolist())
         weights = load_file(place / "model.safetensors")
         moments = load_file(place / "optimizer.safetensors")
         with torch.no_grad():

@@ -1,13 +1,14 @@
 """The text of a recipe: packed for training, and held out for the loss."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from jaxtyping import Int
 
+from interp.corpus.documents import Document
 from interp.corpus.files import expand, shown
 from interp.corpus.hub import PREFIX
 from interp.corpus.packed import PackedCorpus, pack, packed
@@ -15,7 +16,7 @@ from interp.corpus.sources import TextInput, ignore
 from interp.corpus.split import Split, document_hash
 from interp.corpus.windows import n_windows_in, training_windows
 from interp.errors import InputError
-from interp.text import D_VOCAB
+from interp.tokenizer import BYTES, CharacterTokenizer, Tokenizer
 from interp.training.held_out import first_documents
 from interp.training.recipe import CorpusRecipe, Recipe
 
@@ -33,6 +34,7 @@ class TrainingText:
         subset: By corpus, the first of them, which are measured during the run.
         n_ctx: Tokens of a window.
         seed: Of the order of windows.
+        tokenizer: Makes tokens of the text.
     """
 
     split: Split
@@ -41,6 +43,7 @@ class TrainingText:
     subset: dict[str, list[bytes]]
     n_ctx: int
     seed: int
+    tokenizer: Tokenizer
 
     def windows(self, first: int, count: int) -> Int[np.ndarray, "batch pos"]:
         """Windows number ``first`` to ``first + count - 1``, n_ctx + 1 tokens each."""
@@ -49,11 +52,16 @@ class TrainingText:
 
     def token_counts(self, first: int, end: int) -> Int[np.ndarray, " d_vocab"]:
         """How often the model reads each id in windows ``first`` to ``end - 1``."""
-        counts = np.zeros(D_VOCAB, dtype=np.int64)
+        counts = np.zeros(self.tokenizer.d_vocab, dtype=np.int64)
         for start in range(first, end, _COUNTED_AT_ONCE):
             windows = self.windows(start, min(_COUNTED_AT_ONCE, end - start))
-            counts += np.bincount(windows[:, :-1].ravel(), minlength=D_VOCAB)
+            counts += np.bincount(windows[:, :-1].ravel(), minlength=len(counts))
         return counts
+
+    def n_bytes_read(self, n_windows: int) -> int:
+        """How much text the first windows are: their tokens, in bytes of the mean token."""
+        per_token = [max(1.0, c.n_bytes / len(c.tokens)) for c in self.packed.values()]
+        return round(n_windows * self.n_ctx * sum(per_token) / len(per_token))
 
     def facts(self, n_windows_seen: int) -> dict[str, dict[str, Any]]:
         """By corpus, what the checkpoint says of it."""
@@ -92,12 +100,17 @@ def read_text(
         if corpus.held_out:
             documents = _text(corpus.held_out, corpus).documents(warn)
             hashes |= {document_hash(d.content) for d in documents if len(d.content)}
-    split = Split(fraction=recipe.held_out_fraction, hashes=frozenset(hashes))
+    split = _with_ends(
+        Split(recipe.held_out_fraction, frozenset(hashes), recipe.held_out_last), recipe
+    )
+    tokenizer = _tokenizer(recipe, split)
     n_ctx = recipe.model.n_ctx
     streams, held_out, subset = {}, {}, {}
     for name, corpus in sorted(recipe.corpora.items()):
         text = _text(corpus.train, corpus)
-        streams[name] = _packed(name, corpus, text, split, (recorded or {}).get(name), warn)
+        streams[name] = _packed(
+            name, corpus, text, split, (recorded or {}).get(name), warn, tokenizer
+        )
         if not n_windows_in(streams[name].tokens, n_ctx):
             raise InputError(
                 f"corpus {name} has {streams[name].n_bytes} bytes to train on, less than one "
@@ -105,13 +118,36 @@ def read_text(
                 "Give more text.",
             )
         held_out[name] = _held_out(corpus, text, split)
+        for content in held_out[name]() if tokenizer != BYTES else ():
+            tokenizer.n_tokens(content)  # or the one line that names what it has no token for
         subset[name] = list(first_documents(held_out[name](), recipe.keeping.held_out_bytes))
         if not subset[name]:
             raise InputError(
                 f"corpus {name} has no held-out document",
                 "Hold out a larger fraction, or give held_out text.",
             )
-    return TrainingText(split, streams, held_out, subset, n_ctx, recipe.seed)
+    return TrainingText(split, streams, held_out, subset, n_ctx, recipe.seed, tokenizer)
+
+
+def _with_ends(split: Split, recipe: Recipe) -> Split:
+    """The split with the ends of all training texts, where these are held out."""
+    if not split.last:
+        return split
+    ends = (split.end_of(document.content) for document in _training_documents(recipe))
+    return replace(split, hashes=split.hashes | {document_hash(end) for end in ends if len(end)})
+
+
+def _tokenizer(recipe: Recipe, split: Split) -> Tokenizer:
+    """The recipe's tokenizer; of characters, of those that are trained on."""
+    if recipe.tokenizer == "bytes":
+        return BYTES
+    documents = _training_documents(recipe)
+    return CharacterTokenizer.of(split.training_part(d.content) for d in documents)
+
+
+def _training_documents(recipe: Recipe) -> Iterator[Document]:
+    for _, corpus in sorted(recipe.corpora.items()):
+        yield from _text(corpus.train, corpus).documents()
 
 
 def _text(addresses: tuple[str, ...], corpus: CorpusRecipe) -> TextInput:
@@ -132,13 +168,18 @@ def _packed(
     split: Split,
     recorded: str | None,
     warn: Callable[[str], None],
+    tokenizer: Tokenizer,
 ) -> PackedCorpus:
     if recorded and not corpus.held_out and all(a.startswith(PREFIX) for a in corpus.train):
         kept = packed(recorded)
         if kept is not None:
             return kept
     return pack(
-        lambda: text.documents(warn), fingerprint=text.fingerprint(), split=split, name=name
+        lambda: text.documents(warn),
+        fingerprint=text.fingerprint(),
+        split=split,
+        name=name,
+        tokenizer=tokenizer,
     )
 
 
@@ -147,7 +188,8 @@ def _held_out(corpus: CorpusRecipe, text: TextInput, split: Split) -> Callable[[
 
     def contents() -> Iterator[bytes]:
         for document in (given or text).documents():
-            if document.content and (given or split.is_held_out(document.content)):
-                yield document.content[:]
+            content = document.content if given else split.held_out_part(document.content)
+            if content is not None and len(content):
+                yield content[:]
 
     return contents

@@ -22,7 +22,6 @@ from interp.corpus.sources import ignore
 from interp.errors import OutputError, TrainingError, reason
 from interp.files import remove_partial
 from interp.model.loss import Forward, surprisal_nats
-from interp.text import D_VOCAB
 from interp.training.continuation import (
     RecordedRun,
     cut_metrics,
@@ -98,7 +97,7 @@ def train(
             run.start(recorded)
             with stop_signals() as is_stopped:
                 run.until_done(is_stopped, progress)
-            return first(run.finish)
+            return replace(first(run.finish), is_signalled=is_stopped())
         except OSError as error:
             raise OutputError(f"train into {out}: {reason(error)}") from error
         except (MemoryError, RuntimeError) as error:
@@ -126,7 +125,7 @@ class _Run:
         self.recipe, self.out, self.text = recipe, out, text
         self.learner, self.model, self.processes = learner, learner.model, processes
         self.state = RunState(step=0, seconds=0.0)
-        self.token_counts = np.zeros(D_VOCAB, dtype=np.int64)
+        self.token_counts = np.zeros(text.tokenizer.d_vocab, dtype=np.int64)
         self.n_counted = 0  # the windows that token_counts is about
         self.held_out: dict[str, HeldOutLoss] = {}
         self.measured_at: int | None = None  # the step of which held_out is the loss
@@ -233,6 +232,7 @@ class _Run:
             n_ctx=self.recipe.model.n_ctx,
             device=self.learner.device,
             batch_size=self.learner.at_a_time,
+            tokenizer=self.text.tokenizer,
         )
         for name, loss in losses.items():
             if not math.isfinite(loss.nats_per_byte):
@@ -268,7 +268,7 @@ class _Run:
             "token_counts": self.token_counts.tolist(),
             "step": self.state.step,
             "n_steps": self.recipe.optimization.steps,
-            "n_bytes_seen": self.n_windows() * self.recipe.model.n_ctx,
+            "n_bytes_seen": self.text.n_bytes_read(self.n_windows()),
             "wall_seconds": round(self.state.seconds, 1),
             "hardware": hardware(self.learner.device, self.processes.n),
             "held_out_loss": losses if self.measured_at == self.state.step else None,
@@ -277,6 +277,7 @@ class _Run:
             folder,
             self.model,
             name=self.recipe.name,
+            tokenizer=self.text.tokenizer,
             split=self.text.split,
             facts=facts | more,
             weights=weights,  # type: ignore[arg-type]

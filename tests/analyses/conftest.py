@@ -9,6 +9,7 @@ from made_scored_gaps import gaps_of
 
 from interp.analyses.scored_gaps import ScoredGaps
 from interp.extraction.increment_table import DocumentSignal, IncrementTable
+from interp.tokenizer import BYTES
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,11 @@ def table_of() -> Callable[..., TableInMemory]:
             for doc, content in enumerate(texts)
         ]
         about = {"columns": list(columns), "sees": "token"}
-        manifest = {"checkpoint": "tiny", "signals": {"increment": about}}
+        manifest = {
+            "checkpoint": "tiny",
+            "signals": {"increment": about},
+            "tokenizer": BYTES.to_dict(),
+        }
         return TableInMemory(Path("in memory"), manifest, texts, arrays, vocabulary)
 
     return make

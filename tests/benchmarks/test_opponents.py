@@ -1,18 +1,20 @@
 """Both sides of a benchmark do the same work, or its ratio means nothing."""
 
 import numpy as np
+import pytest
 import torch
 
+from benchmarks.family import plainly
 from benchmarks.figures import Figure, median_seconds
 from benchmarks.floor import increment_flops, training_flops
 from benchmarks.opponents import names_filter, run_with_cache, sklearn_auc
-from benchmarks.opponents.plain_transformer import PlainTransformer
 from interp.analyses.statistics import clustered_auc
 from interp.corpus.documents import Document
 from interp.extraction.batches import Part, cut_into_parts
 from interp.extraction.reader import SignalReader
 from interp.extraction.signals import find_signals
 from interp.model import IncrementsConfig, ModelConfig, RopeConfig, Transformer
+from interp.model.config import AlibiConfig
 
 SIZES = {"d_model": 32, "n_heads": 2, "n_layers": 2, "d_mlp": 64, "n_ctx": 16}
 
@@ -39,11 +41,19 @@ def test_increments_by_hand_are_those_of_the_extraction():
         np.testing.assert_allclose(ours, theirs, atol=1e-5)
 
 
-def test_the_plain_network_is_the_rope_model():
-    model = Transformer(ModelConfig(**SIZES, position=RopeConfig()))
-    plain = PlainTransformer(**SIZES)
+@pytest.mark.parametrize(
+    "config",
+    [
+        ModelConfig(**SIZES, position=RopeConfig()),
+        ModelConfig(**SIZES, position=RopeConfig(), is_tied=False, norm_eps=1e-6),
+        ModelConfig(**SIZES, position=AlibiConfig(), is_tied=False, norm_eps=1e-6),
+    ],
+)
+def test_the_plain_network_is_the_model(config):
+    model, plain = Transformer(config), plainly(config)
     with torch.no_grad():
         plain.embed.weight.copy_(model.W_E)
+        plain.unembed.weight.copy_(model.W_U.T)
         for theirs, ours in zip(plain.blocks, model.blocks, strict=True):
             theirs.qkv.weight.copy_(ours.attn.W_QKV)
             theirs.out.weight.copy_(ours.attn.W_out)

@@ -36,6 +36,8 @@ def test_the_commands_are_those_of_the_manual():
         "study",
         "token-classes",
         "train",
+        "train-family",
+        "verify-encoding",
         "word-boundary-auc",
     ]
 

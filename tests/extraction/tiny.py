@@ -8,6 +8,7 @@ import torch
 
 from interp.corpus.documents import Document
 from interp.model import IncrementsConfig, ModelConfig, RopeConfig, Transformer
+from interp.tokenizer import BYTES, Tokenizer
 
 N_CTX = 32
 
@@ -18,6 +19,7 @@ class TinyCheckpoint:
     name: str = "tiny"
     fingerprint: str = "0" * 64
     config: dict[str, Any] = field(default_factory=dict)
+    tokenizer: Tokenizer = BYTES
 
     def is_held_out(self, content: bytes) -> bool | None:
         return None if len(content) == 0 else bytes(content[:1]) == b"H"

@@ -9,7 +9,7 @@ from interp.studies.study import MissingCheckpoint, MissingText, StudyInput
 def test_a_corpus_that_does_not_say_its_language_is_refused(tmp_path, spec):
     with pytest.raises(UsageError, match="does not say which language") as refused:
         StudyInput(tmp_path, (spec,))
-    ways = [f"--corpus {prefix}=SPEC" for prefix in ("en", "zh", "python")]
+    ways = [f"--corpus {prefix}=SPEC" for prefix in ("en", "zh", "python", "characters")]
     assert refused.value.hint == f"Write {' or '.join(ways)}."
 
 

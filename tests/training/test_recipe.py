@@ -105,7 +105,8 @@ def test_the_shipped_recipes_are_whole():
     assert {"reference", "two-cores", "python-source"} <= set(shipped_recipes())
     for name in shipped_recipes():
         recipe = load_recipe(name)
-        assert set(recipe.corpora) == ({"python"} if name == "python-source" else {"en", "zh"})
+        of_one = {"python-source": {"python"}, "family-characters": {"characters"}}
+        assert set(recipe.corpora) == of_one.get(name, {"en", "zh"})
         assert Recipe.from_dict(recipe.to_dict()) == recipe
 
 

@@ -11,6 +11,7 @@ from interp.checkpoints import load
 from interp.corpus.split import document_hash
 from interp.errors import InputError, RecipeError, TrainingError
 from interp.model.loss import document_losses
+from interp.tokenizer import BYTES
 from interp.training import train
 from interp.training.held_out import held_out_losses
 from interp.training.text import read_text
@@ -170,6 +171,7 @@ def test_finished_weights_are_rounded_only_if_that_changes_little(
         n_ctx=32,
         device=torch.device("cpu"),
         batch_size=4,
+        tokenizer=BYTES,
     )
     said = config(out)["held_out_loss"]["text"]["nats_per_byte"]
     assert said == pytest.approx(losses["text"].nats_per_byte, abs=1e-6)

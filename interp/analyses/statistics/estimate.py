@@ -105,6 +105,7 @@ def with_interval(
     limits: tuple[float, float],
     degenerate: str | None = None,
     n_simultaneous: int = 1,
+    cluster: str = "document",
 ) -> Estimate:
     """``value`` with the interval that its documents allow, or with the reason for none.
 
@@ -118,6 +119,8 @@ def with_interval(
         limits: Where the interval is cut.
         degenerate: Why the data have no spread to estimate, if the caller knows it.
         n_simultaneous: How many intervals hold at once with 95 %.
+        cluster: What a document is called, where it is something else whose observations
+            resemble one another.
     """
     m = n_documents
 
@@ -127,19 +130,19 @@ def with_interval(
     if degenerate:
         return without(f"degenerate, {degenerate}")
     if m < 2:
-        return without("one document only")
+        return without(f"one {cluster} only")
     if influence is None or m < JACKKNIFE_BELOW:
         estimates = leave_one_out()
         if np.isnan(estimates).any():
-            return without("one document holds all gaps of one class")
+            return without(f"one {cluster} holds all gaps of one class")
         variance = (m - 1) / m * float(((estimates - estimates.mean()) ** 2).sum())
-        method = f"jackknife over documents, t({m - 1})"
+        method = f"jackknife over {cluster}s, t({m - 1})"
     else:
         variance = m / (m - 1) * float((influence**2).sum())
-        method = f"closed form clustered by document, t({m - 1})"
+        method = f"closed form clustered by {cluster}, t({m - 1})"
     error = float(np.sqrt(variance))
     if error <= NEGLIGIBLE * max(1.0, abs(value)):
-        return without("degenerate, the documents do not differ")
+        return without(f"degenerate, the {cluster}s do not differ")
     half_width = float(stdtrit(m - 1, 1 - 0.025 / n_simultaneous)) * error
     if n_simultaneous > 1:
         method += f", simultaneous for {n_simultaneous}"
@@ -151,5 +154,5 @@ def with_interval(
         n=n,
         n_documents=m,
         method=method,
-        note=f"unreliable: fewer than {UNRELIABLE_BELOW} documents" if is_unreliable else None,
+        note=f"unreliable: fewer than {UNRELIABLE_BELOW} {cluster}s" if is_unreliable else None,
     )

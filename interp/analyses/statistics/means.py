@@ -12,6 +12,7 @@ def clustered_mean(
     *,
     limits: tuple[float, float] = (-np.inf, np.inf),
     n_simultaneous: int = 1,
+    cluster: str = "document",
 ) -> Estimate:
     """The mean over all observations with a 95 % interval clustered by document.
 
@@ -23,6 +24,7 @@ def clustered_mean(
         counts: How many there are; documents with none do not count as documents.
         limits: Of the observations, such as 0 and 1 for a share; the interval is cut there.
         n_simultaneous: How many means are looked at together, as in `clustered_auc`.
+        cluster: What a document is called, where it is something else.
 
     Returns:
         The mean in the unit of the observations; undefined with a note where there are none or
@@ -44,6 +46,7 @@ def clustered_mean(
         influence=(sums - mean * counts) / n,
         limits=limits,
         n_simultaneous=n_simultaneous,
+        cluster=cluster,
     )
 
 
@@ -53,6 +56,7 @@ def paired_difference(
     counts: Int[np.ndarray, " _"],
     *,
     n_simultaneous: int = 1,
+    cluster: str = "document",
 ) -> Estimate:
     """Mean of the first minus mean of the second over the same observations, by document.
 
@@ -64,6 +68,7 @@ def paired_difference(
         second: The same under the other.
         counts: How many observations each document has.
         n_simultaneous: How many differences are looked at together, as in `clustered_auc`.
+        cluster: What a document is called, where it is something else.
 
     Returns:
         Below 0 where the first is the smaller one.
@@ -74,4 +79,4 @@ def paired_difference(
     if not len(first) == len(second) == len(counts):
         lengths = f"{len(first)}, {len(second)} and {len(counts)}"
         raise ValueError(f"paired difference: {lengths} documents")
-    return clustered_mean(first - second, counts, n_simultaneous=n_simultaneous)
+    return clustered_mean(first - second, counts, n_simultaneous=n_simultaneous, cluster=cluster)
