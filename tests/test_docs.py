@@ -16,6 +16,8 @@ from interp.cli.app import app
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+PYTHON_PAGES = ("README.md", "docs/python.md", "docs/position-encodings.md")
+"""Those whose Python examples run."""
 EXTENDING = (ROOT / "docs" / "extending.md").read_text("utf-8")
 BOOK = (
     "It was the best of times, it was the worst of times. 人工智能是计算机科学的一个分支。\n" * 40
@@ -76,7 +78,7 @@ def test_every_command_of_a_page_is_understood(page):
         commands[name].make_context(f"interp {name}", arguments)
 
 
-@pytest.mark.parametrize("page", [ROOT / "README.md", ROOT / "docs" / "python.md"])
+@pytest.mark.parametrize("page", [ROOT / name for name in PYTHON_PAGES])
 def test_the_python_examples_run_one_after_the_other(page, tmp_path, monkeypatch):
     import pandas as pd
 
@@ -144,7 +146,7 @@ def test_the_commands_of_the_page_run_where_that_was_done(extended):
     (recipe,) = re.findall(r"`(\S+\.toml)`:\n\n```toml\n(.*?)```", EXTENDING, re.DOTALL)
     (extended / recipe[0]).write_text(recipe[1], "utf-8")
     commands = commands_in(EXTENDING)
-    assert len(commands) == 4
+    assert len(commands) == 5
     script = (
         "import sys, interp.cli\n"
         f"for command in {commands!r}:\n"

@@ -9,9 +9,12 @@ from interp.studies import (
     en_delimiters,
     entity_order,
     heads,
+    length_extrapolation,
     loss_comparison,
     other_scripts,
+    position_encodings,
     position_study,
+    rope_scaling,
     training_dynamics,
     zh_boundaries_in_context,
     zh_word_boundaries,
@@ -33,6 +36,9 @@ STUDIES: Mapping[str, Study] = {
         code_study.STUDY,
         position_study.STUDY,
         training_dynamics.STUDY,
+        position_encodings.STUDY,
+        length_extrapolation.STUDY,
+        rope_scaling.STUDY,
     )
 }
 """Studies by name."""

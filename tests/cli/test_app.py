@@ -30,6 +30,7 @@ def test_the_commands_are_those_of_the_manual():
         "heads",
         "import",
         "inspect",
+        "loss-by-position",
         "merge",
         "reference-agreement",
         "report",
