@@ -78,12 +78,9 @@ def read_treebank(path: str | Path) -> Treebank:
     file = read_text_file(path, "treebank")
     try:
         sentences = tuple(_sentences(file.text))
-    except (ParseException, ValueError, KeyError, TypeError) as error:
-        # the last two are of lines whose columns are not those of CoNLL-U
-        is_said = not isinstance(error, KeyError | TypeError)
-        problem = (" ".join(str(error).split()) if is_said else "") or "it is no CoNLL-U"
+    except ValueError as error:
         raise InputError(
-            f"cannot read the treebank {path}: {problem}",
+            f"cannot read the treebank {path}: {error}",
             "It must be a CoNLL-U file of Universal Dependencies.",
         ) from error
     if not sentences:
@@ -92,22 +89,34 @@ def read_treebank(path: str | Path) -> Treebank:
 
 
 def _sentences(content: str) -> Iterator[Sentence]:
-    document_id, n_documents = "", 0
-    parsed_sentences = conllu.parse_incr(StringIO(content), field_parsers=_UNREAD_FIELDS)
-    for number, parsed in enumerate(parsed_sentences, 1):
-        metadata = parsed.metadata
-        if "newdoc id" in metadata or "newdoc" in metadata:
-            n_documents += 1
-            document_id = metadata.get("newdoc id") or metadata.get("newdoc") or str(n_documents)
-        forms = [(token["form"], _has_space_after(token)) for token in _written(parsed)]
-        text = metadata.get("text")
-        if text is None:
-            text = "".join(form + " " * is_spaced for form, is_spaced in forms).rstrip(" ")
-        if not forms and not text:
-            continue  # comments alone
-        sentence_id = metadata.get("sent_id") or ""
-        spans = _spans(text, [form for form, _ in forms], sentence_id or f"number {number}")
-        yield Sentence(sentence_id, document_id, text, spans, not forms or forms[-1][1])
+    """The sentences, one after the other.
+
+    Raises:
+        ValueError: One is no CoNLL-U, or has words that are not in its text.
+    """
+    document_id, n_documents, number = "", 0, 1
+    try:
+        for parsed in conllu.parse_incr(StringIO(content), field_parsers=_UNREAD_FIELDS):
+            metadata = parsed.metadata
+            if "newdoc id" in metadata or "newdoc" in metadata:
+                n_documents += 1
+                document_id = (
+                    metadata.get("newdoc id") or metadata.get("newdoc") or str(n_documents)
+                )
+            forms = [(token["form"], _has_space_after(token)) for token in _written(parsed)]
+            text = metadata.get("text")
+            if text is None:
+                text = "".join(form + " " * is_spaced for form, is_spaced in forms).rstrip(" ")
+            sentence_id = metadata.get("sent_id") or ""
+            spans = _spans(text, [form for form, _ in forms], sentence_id or f"number {number}")
+            number += 1
+            if forms or text:  # else comments alone
+                yield Sentence(sentence_id, document_id, text, spans, not forms or forms[-1][1])
+    except (ParseException, KeyError, TypeError) as error:
+        # the last two are of lines whose columns are not those of CoNLL-U
+        is_said = isinstance(error, ParseException)
+        problem = (" ".join(str(error).split()) if is_said else "") or "it is no CoNLL-U"
+        raise ValueError(f"sentence number {number}: {problem}") from error
 
 
 def _written(parsed: conllu.TokenList) -> Iterator[dict[str, Any]]:

@@ -90,12 +90,13 @@ def test_a_byte_order_mark_is_no_part_of_the_first_line(treebank_of):
         ("", "is empty"),
         ("# a comment\n\n", "has no sentence"),
         (conllu([line(1, "好")], ["# text = 好人", line(1, "坏")]), "'坏'.*'number 2'"),
-        ("some words\n", "cannot read the treebank"),
+        ("some words\n", "cannot read the treebank .*: sentence number 1: "),
+        (conllu([line(1, "好")], ["1\t好\nsome words"]), "sentence number 2: Invalid line"),
         (conllu(["# sent_id = s9", "# text = 好人", line(1, "坏")]), "'坏'.*'s9'"),
         (conllu(["# sent_id = s9", "# text = 好人", line(1, "好")]), "words do not cover"),
         (conllu(["# text = 好"]), "words do not cover"),
         ("# global.columns = ID MISC\n1\t_\n\n", "it is no CoNLL-U"),
-        (conllu([line("_", "好")]), "it is no CoNLL-U"),
+        (conllu([line(1, "好")], [line("_", "好")]), "sentence number 2: it is no CoNLL-U"),
     ],
 )
 def test_what_is_no_treebank_is_refused_in_one_line(treebank_of, content, says):
