@@ -57,7 +57,7 @@ _HOW_FREQUENCIES = (
     "and hour hand do together: their sum falls from distance 0 on and does not come back to it."
 )
 _HOW_SECOND = (
-    "The same encodings on bytes of English and Chinese: another text, another size of window, "
+    "The same encodings on bytes of English and Chinese articles: other text, other tokens, "
     "and no published numbers. What holds in both settings is less likely to be a matter of one "
     "small text."
 )
@@ -106,7 +106,7 @@ def second_setting(tables: Tables) -> list[Section]:
         cells += [_difference(select(paired, group=corpus), member, ROPE) for corpus in corpora]
         rows.append([MEMBERS[member].title, *cells])
     head = ["encoding", *corpora, *(f"{corpus}, less RoPE" for corpus in corpora)]
-    shown = words_table("Held-out loss in nats per byte: mean ± sd over seeds", head, rows)
+    shown = words_table("Held-out loss in nats per byte (mean ± sd where there are several seeds)", head, rows)
     return [Section("A second setting: bytes", [_HOW_SECOND, shown])]
 
 
