@@ -4,11 +4,11 @@ A tokenizer tells the ids of a text and where in its bytes each token begins. By
 truth: offsets, lengths and losses are counted in them whatever the tokens are.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from tempfile import TemporaryFile
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from jaxtyping import Int32, Int64
@@ -20,6 +20,7 @@ MOST_CHARACTERS = 1 << 16
 """A packed corpus keeps a token in two bytes."""
 
 _IN_MEMORY_BYTES = 1 << 22
+_Result = TypeVar("_Result")
 
 
 @runtime_checkable
@@ -178,6 +179,8 @@ class CharacterTokenizer:
         """Refuse characters of which no vocabulary can be made."""
         if list(self.characters) != sorted(set(self.characters)):
             raise ValueError("the characters of a tokenizer must be distinct and in order")
+        if any("\ud800" <= character <= "\udfff" for character in self.characters):
+            raise ValueError("a tokenizer has no halves of surrogate pairs as characters")
         if not 1 <= len(self.characters) <= MOST_CHARACTERS:
             raise ValueError(
                 f"a tokenizer must have 1 to {MOST_CHARACTERS} characters, "
@@ -246,13 +249,21 @@ class CharacterTokenizer:
                 shown = display(text[at].encode("utf-8", "surrogateescape"))
                 place = offset + int(lengths[:at].sum())
                 raise InputError(
-                    f"the model has no token for {shown!r}, which stands at byte {place} of the "
-                    f"text: its tokens are the {self.d_vocab} characters of its training text",
+                    f"no token for {shown!r}, which stands at byte {place} of the text: the "
+                    f"model's tokens are the {self.d_vocab} characters of its training text",
                     "Take that character out, or read the text with a model of bytes.",
                 )
             ends = offset + np.cumsum(lengths)
             yield np.stack([ids, ends - lengths], axis=1).astype(np.int32)
             offset += len(block)
+
+
+def with_place(place: str, read: Callable[[Content], _Result], content: Content) -> _Result:
+    """What ``read`` makes of a text; where it refuses it, the message begins with the place."""
+    try:
+        return read(content)
+    except InputError as error:
+        raise InputError(f"{place}: {error}", error.hint) from error
 
 
 def tokenizer_from(values: dict[str, Any]) -> ByteTokenizer | CharacterTokenizer:

@@ -109,6 +109,7 @@ def test_a_tokenizer_is_the_same_when_it_is_read_back():
         {"kind": "characters", "characters": "aa"},
         {"kind": "characters", "characters": ["a"]},
         {"kind": "characters", "characters": "ab", "more": 1},
+        {"kind": "characters", "characters": "a\udc80"},
         {"kind": ["characters"], "characters": "ab"},
     ],
 )

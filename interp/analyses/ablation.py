@@ -189,7 +189,11 @@ class _GroupedText:
     @classmethod
     def of(cls, table: IncrementTable, groupings: Sequence[Grouping]) -> "_GroupedText":
         labels = [
-            [grouping.group_of(document.content) for grouping in groupings]
+            [
+                # nothing predicts the first character of a text without a separator
+                np.where(np.isnan(document.values[1:, 0]), np.int8(-1), group)
+                for group in (grouping.group_of(document.content) for grouping in groupings)
+            ]
             for document in table.read_documents(SIGNAL)
         ]
         sizes = tuple(len(grouping.names) for grouping in groupings)
@@ -215,7 +219,7 @@ class _GroupedText:
                 f"Extract surprisal with --stride {about['window']}.",
             )
         documents = zip(self.labels, table.read_documents(SIGNAL), strict=True)
-        # the separator before a text is not scored
+        # the separator before a text is not scored, nor what has label -1
         return np.array(
             [
                 _sums(labels, self.sizes, document.values[1:, 0].astype(np.float64))

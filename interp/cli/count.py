@@ -43,14 +43,14 @@ def count(
     Wikipedia are shipped.
     """
     from interp.cli.output import JSON, Output, one_line, write_utf8
-    from interp.cli.reading import text_input
+    from interp.cli.reading import refuse_replacing, text_input
 
     output = Output.chosen(as_json=as_json, as_csv=False, quiet=quiet)
     given = text_input(files, corpus, limit)
     from interp.analyses.count_characters import count_characters
     from interp.studies.reading import Warnings, documents_of, stage
 
-    _refuse_out(out, [*(files or ()), *(corpus or ())])
+    refuse_replacing(out, files, corpus)
     warnings = Warnings(output.warn)
     with output.progress() as progress:
         say = stage("counting", progress)
@@ -71,22 +71,6 @@ def count(
 
         output.show([fact_table([(name, one_line(_shown(v))) for name, v in summary.items()])])
     output.remark(f"counts: {out}")
-
-
-def _refuse_out(out: str, texts: list[str]) -> None:
-    """Refuse, before anything is read, a file that can't be written or that is to be read."""
-    from pathlib import Path
-
-    from interp.errors import UsageError
-    from interp.files import check_writable
-
-    target = check_writable(Path(out))
-    for name in texts:
-        if target.exists() and Path(name).exists() and target.samefile(name):
-            raise UsageError(
-                f"--out {out} is the text that is counted: it would be replaced",
-                "Name another file.",
-            )
 
 
 def _shown(value: str | int | list[str]) -> str:

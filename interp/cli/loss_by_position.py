@@ -70,13 +70,12 @@ def loss_by_position(
     from pathlib import Path
 
     from interp.cli.output import Output
-    from interp.cli.reading import load_checkpoint, text_input
-    from interp.files import check_writable
+    from interp.cli.reading import load_checkpoint, refuse_replacing, text_input
 
     output = Output.chosen(as_json=as_json, as_csv=as_csv, quiet=quiet)
     given = text_input(files, corpus, limit)
     if out is not None:
-        check_writable(Path(out))
+        refuse_replacing(out, files, corpus)
     from interp.studies.position_losses import position_losses
 
     ways = [None] if rope_scaling is None else [None, rope_scaling]

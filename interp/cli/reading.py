@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from interp.cli.output import Output
@@ -92,3 +93,24 @@ def increment_table(
         checkpoint, given_text, signals=signals, warn=output.warn, progress=progress
     ) as table:
         yield table
+
+
+def refuse_replacing(
+    out: str, files: Sequence[str] | None, corpus: Sequence[str] | None = None
+) -> None:
+    """Refuse, before anything is read, a file that can't be written or that is to be read.
+
+    Raises:
+        OutputError: It cannot be written.
+        UsageError: It is one of the texts.
+    """
+    from interp.errors import UsageError
+    from interp.files import check_writable
+
+    target = check_writable(Path(out))
+    for name in (*(files or ()), *(corpus or ())):
+        if target.exists() and Path(name).exists() and target.samefile(name):
+            raise UsageError(
+                f"--out {out} is a text that is to be read: it would be replaced",
+                "Name another file.",
+            )

@@ -31,10 +31,11 @@ def report(
     characters are drawn, of at most 20 texts; the tables are about everything that was read.
     """
     from interp.cli.output import Output
-    from interp.cli.reading import load_checkpoint, text_input
+    from interp.cli.reading import load_checkpoint, refuse_replacing, text_input
 
     output = Output(is_quiet=quiet)
     given = text_input(files, literal=text)
+    refuse_replacing(out, files)
     from interp.studies.report import report as write_report
 
     with output.progress() as progress:

@@ -45,6 +45,7 @@ def verify_encoding(
     output = Output.chosen(as_json=as_json, as_csv=as_csv, quiet=quiet)
     from interp.model.config import POSITION_CONFIGS
     from interp.model.verification import small_config, verify
+    from interp.training.machine import require_memory
 
     if name is None or name not in (ALL, *POSITION_CONFIGS):
         problem = "which one?" if name is None else f"there is no position encoding {name!r}"
@@ -58,6 +59,7 @@ def verify_encoding(
     for encoding in POSITION_CONFIGS if name == ALL else (name,):
         try:
             config = small_config(encoding, chosen)
+            require_memory(config)
         except ValueError as error:
             raise UsageError(f"verify-encoding {encoding}: {error}") from error
         checks[encoding] = verify(config)

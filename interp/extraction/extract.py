@@ -116,6 +116,12 @@ def extract(
         UsageError: A dtype, window or stride that cannot be.
     """
     found = find_signals(signals)
+    if shard != WHOLE and checkpoint.tokenizer != BYTES:
+        raise UsageError(
+            f"extraction: the tokens of {checkpoint.name} are characters, and only shards of bytes "
+            "can be merged",
+            "Leave the shard out.",
+        )
     if dtype not in ("float32", "bfloat16"):
         raise UsageError(f"extraction: dtype must be float32 or bfloat16, not {dtype!r}")
     model, folder = checkpoint.model, Path(out)

@@ -36,7 +36,6 @@ from interp.extraction.table_writer import (
     write_parts,
     written,
 )
-from interp.tokenizer import BYTES
 
 _OF_ONE_SHARD = (
     "shard",
@@ -102,12 +101,6 @@ def _in_order(tables: list[IncrementTable]) -> list[IncrementTable]:
     by_index: dict[int, IncrementTable] = {}
     for table in tables:
         _check_settings(table)
-        if table.tokenizer != BYTES:
-            raise InputError(
-                f"merge: {table.folder}: its tokens are characters; only shards of bytes are "
-                "merged",
-                "extract without --shard",
-            )
         _refuse_other_extraction(first, table)
         same = by_index.setdefault(table.shard.index, table)
         if same is not table:

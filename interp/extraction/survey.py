@@ -16,7 +16,7 @@ from interp.extraction.batches import forget_pages
 from interp.extraction.increment_table import DOCUMENT_SCHEMA, ROW_GROUP
 from interp.extraction.shards import WHOLE, Shard
 from interp.text import Content
-from interp.tokenizer import Tokenizer
+from interp.tokenizer import Tokenizer, with_place
 
 _READ_BYTES = 1 << 20
 _MOST_BYTES = 2**31 - 1  # offsets are int32
@@ -134,7 +134,8 @@ class _CorpusHash:
         if self._shard.has(self._n_seen):
             self._n_documents += 1
             self._n_bytes += len(content)
-            self._n_tokens += self._tokenizer.n_tokens(content)
+            place = f"{document.source} {document.id}".rstrip()
+            self._n_tokens += with_place(place, self._tokenizer.n_tokens, content)
         self._n_seen += 1
 
     def corpus(self) -> Corpus:

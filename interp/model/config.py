@@ -156,9 +156,9 @@ class IncrementsConfig(RopeConfig):
         _require_one_of("position.scope", self.scope, ("shared", "per_layer"))
         require(self.d_hidden >= 1, f"position.d_hidden must be 1 or more, not {self.d_hidden}")
         require(
-            self.max_increment is None or self.max_increment > 1,
-            f"position.max_increment must be above 1 (the increment at the start) or left out, "
-            f"not {self.max_increment}",
+            self.max_increment is None or 1 < self.max_increment <= MOST_CTX,
+            f"position.max_increment must be above 1 (the increment at the start) and at most "
+            f"{MOST_CTX}, or left out, not {self.max_increment}",
         )
         require(self.norm_eps > 0, f"position.norm_eps must be above 0, not {self.norm_eps}")
 

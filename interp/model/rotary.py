@@ -29,6 +29,7 @@ class Rope(PositionEncoding):
     def __init__(self, config: ModelConfig, position: RopeConfig) -> None:
         super().__init__(config, position)
         self.d_head, self.n_ctx = config.d_head, config.n_ctx
+        self.n_columns = config.n_increment_columns
         self.settings = position
         self.layout: Literal["half", "interleaved"] = position.layout
         self.recency: PositionEncoding | None = None
@@ -55,7 +56,7 @@ class Rope(PositionEncoding):
         residual: Float[Tensor, "batch pos d_model"],  # noqa: ARG002
     ) -> Float[Tensor, "batch pos head_or_1"]:
         """What the increment is made of, before softplus or sigmoid; float32."""
-        return torch.ones(*embedding.shape[:2], 1, device=embedding.device)
+        return torch.ones(*embedding.shape[:2], self.n_columns, device=embedding.device)
 
     def increment(
         self, layer: int, pre: Float[Tensor, "batch pos head_or_1"]

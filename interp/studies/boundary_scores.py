@@ -179,7 +179,8 @@ def beats(scores: BoundaryScores, name: str, claim: str) -> Verdict:
     """
     rows = scores.against(name)
     here = "; ".join(f"L{row['layer']} {_difference(row)}" for row in rows)
-    undefined = [row for row in rows if row["low"] is None]
+    # a layer that scores as the other in every document has no interval, and is not better
+    undefined = [row for row in rows if row["low"] is None and row["value"] != 0]
     better = [f"L{row['layer']}" for row in rows if row["low"] is not None and row["low"] > 0]
     worse = [f"L{row['layer']}" for row in rows if row["high"] is not None and row["high"] < 0]
     if better:

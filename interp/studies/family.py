@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from interp.checkpoints import Checkpoint
 from interp.studies.study import MissingCheckpoint, StudyInput
+from interp.training.family import MEMBERS as FAMILY
 from interp.training.family import run_name
 
 CHARACTERS, BYTES = "family-characters", "family-bytes"
@@ -153,9 +154,10 @@ def family_of(given: StudyInput, setting: str, members: Sequence[str] = tuple(ME
     missing = []
     for member in members:
         for seed in _seeds(given, setting, member):
-            under_way = _under_way(given.checkpoint(f"{setting}/{run_name(member, seed)}"))
-            if under_way:
-                missing.append(f"{setting}/{run_name(member, seed)} is left out: {under_way}")
+            checkpoint = given.checkpoint(f"{setting}/{run_name(member, seed)}")
+            problem = _under_way(checkpoint) or _other_encoding(checkpoint, member)
+            if problem:
+                missing.append(f"{setting}/{run_name(member, seed)} is left out: {problem}")
             else:
                 found.setdefault(member, []).append(seed)
         if member not in found:
@@ -178,6 +180,16 @@ def _seeds(given: StudyInput, setting: str, member: str) -> list[int]:
 
 def _under_way(checkpoint: Checkpoint) -> str:
     step, n_steps = checkpoint.config.get("step"), checkpoint.config.get("n_steps")
-    if step is None or n_steps is None or step >= n_steps:
+    if step is None or n_steps is None or (step >= n_steps and checkpoint.config.get("is_done")):
         return ""
-    return f"its training is at step {step:,} of {n_steps:,}"
+    return f"its training is at step {step:,} of {n_steps:,}, and not finished"
+
+
+def _other_encoding(checkpoint: Checkpoint, member: str) -> str:
+    """What is wrong where a model is not what its folder's name says."""
+    has, named = checkpoint.model.config.position, FAMILY[member]
+    kinds = [
+        (p.encoding, getattr(p, "recency", None), getattr(p, "unrotated_every", None))
+        for p in (has, named)
+    ]
+    return "" if kinds[0] == kinds[1] else f"its position encoding is {has.encoding}"

@@ -106,7 +106,9 @@ def second_setting(tables: Tables) -> list[Section]:
         cells += [_difference(select(paired, group=corpus), member, ROPE) for corpus in corpora]
         rows.append([MEMBERS[member].title, *cells])
     head = ["encoding", *corpora, *(f"{corpus}, less RoPE" for corpus in corpora)]
-    shown = words_table("Held-out loss in nats per byte (mean ± sd where there are several seeds)", head, rows)
+    shown = words_table(
+        "Held-out loss in nats per byte (mean ± sd where there are several seeds)", head, rows
+    )
     return [Section("A second setting: bytes", [_HOW_SECOND, shown])]
 
 

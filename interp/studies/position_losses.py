@@ -53,7 +53,7 @@ class PositionLosses:
         of_names = [
             name
             for name, n_held_out in zip(self.names, self.held_out, strict=True)
-            if n_held_out < self.n_documents
+            if n_held_out < self.n_documents and not self.is_held_out_part
         ]
         if not of_names:
             return []

@@ -254,7 +254,7 @@ def _key(
     parts = [
         interp.__version__,
         checkpoint.fingerprint,
-        checkpoint.config["architecture"],
+        [checkpoint.config["architecture"], checkpoint.tokenizer.to_dict()],
         training_fingerprint(checkpoint),
         text_input.fingerprint(),
         # names count too: they stand in the table

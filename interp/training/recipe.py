@@ -205,6 +205,13 @@ class Recipe:
                 not (ways[2] and (ways[0] or ways[1])),
                 f"corpora.{name}: held_out_last excludes held_out text and held_out_fraction",
             )
+        position = self.model.position
+        for key in ("scaling", "trained_spans"):
+            require(
+                getattr(position, key, None) is None,
+                f"model.position.{key} is for trained models: stretch one as it is loaded, with "
+                "--rope-scaling",
+            )
         micro_batch_size, n_ctx = self.optimization.micro_batch_size, self.model.n_ctx
         require(
             micro_batch_size * n_ctx < 2**31,

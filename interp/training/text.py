@@ -16,7 +16,7 @@ from interp.corpus.sources import TextInput, ignore
 from interp.corpus.split import Split, document_hash
 from interp.corpus.windows import n_windows_in, training_windows
 from interp.errors import InputError
-from interp.tokenizer import BYTES, CharacterTokenizer, Tokenizer
+from interp.tokenizer import BYTES, CharacterTokenizer, Tokenizer, with_place
 from interp.training.held_out import first_documents
 from interp.training.recipe import CorpusRecipe, Recipe
 
@@ -119,11 +119,12 @@ def read_text(
             )
         held_out[name] = _held_out(corpus, text, split)
         for content in held_out[name]() if tokenizer != BYTES else ():
-            tokenizer.n_tokens(content)  # or the one line that names what it has no token for
+            with_place(f"held-out text of corpus {name}", tokenizer.n_tokens, content)
         subset[name] = list(first_documents(held_out[name](), recipe.keeping.held_out_bytes))
-        if not subset[name]:
+        # a separator predicts the first byte; nothing predicts the first character
+        if sum(tokenizer.n_tokens(content) - 1 for content in subset[name]) < 1:
             raise InputError(
-                f"corpus {name} has no held-out document",
+                f"corpus {name} has no held-out text to predict",
                 "Hold out a larger fraction, or give held_out text.",
             )
     return TrainingText(split, streams, held_out, subset, n_ctx, recipe.seed, tokenizer)

@@ -205,3 +205,13 @@ def test_every_byte_is_in_one_class():
 )
 def test_the_answer_asks_whether_the_interval_is_within_the_margin(estimate, expected):
     assert answer(*estimate) == expected
+
+
+def test_what_nothing_predicts_is_in_no_loss(tmp_path):
+    """The first character of a text without a separator."""
+    before = by_hand(tmp_path, (b"abc", [np.nan, 2.0, 3.0]), (b"de", [np.nan, 4.0]))
+    after = by_hand(tmp_path, (b"abc", [np.nan, 2.5, 3.0]), (b"de", [np.nan, 4.0]))
+    table = loss_changes(before, [Ablated("half", 0, after)])
+    loss = rows_of(table.query("statistic == 'loss'"))[0]
+    assert (loss["value"], loss["n"]) == (pytest.approx(9 / 3), 3)
+    assert changes(table)[ALL_BYTES]["value"] == pytest.approx(0.5 / 3)

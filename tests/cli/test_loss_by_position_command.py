@@ -1,4 +1,5 @@
 import json
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -109,3 +110,11 @@ def test_a_length_that_cannot_be_is_one_line(interp, tiny, text, length):
     done = interp("loss-by-position", "--ckpt", tiny, text, "--length", length)
     assert (done.status, done.out) == (2, "")
     assert "window must be 8 to" in done.err
+
+
+@pytest.mark.parametrize("command", ["loss-by-position", "report"])
+def test_a_page_does_not_take_the_place_of_the_text(interp, tiny, text, command):
+    done = interp(command, "--ckpt", tiny, text, "--out", text)
+    assert (done.status, done.out) == (2, "")
+    assert "it would be replaced" in done.err
+    assert Path(text).read_text("utf-8") == TEXT

@@ -73,7 +73,14 @@ def test_what_is_not_understood_is_refused_in_a_line(interp):
         (("rope", "--set", "bend"), "not of the form key=value"),
         (("increments", "--set", "scope=some"), "position.scope must be one of"),
         (("all", "--set", "scope=shared"), "--set goes with one encoding"),
+        (("increments", "--set", "max_increment=1e300"), "position.max_increment must be above 1"),
     ):
         done = interp("verify-encoding", *arguments)
         assert (done.status, done.out) == (2, "")
         assert words in done.err.splitlines()[0]
+
+
+def test_what_no_machine_has_room_for_is_refused_in_a_line(interp):
+    done = interp("verify-encoding", "increments", "--set", "d_hidden=100000000000")
+    assert (done.status, done.out) == (1, "")
+    assert "GB" in done.err.splitlines()[0]

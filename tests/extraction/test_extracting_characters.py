@@ -5,10 +5,9 @@ import pytest
 import torch
 from tiny import TinyCheckpoint, documents
 
-from interp.errors import InputError
+from interp.errors import InputError, UsageError
 from interp.extraction.extract import extract
 from interp.extraction.interventions import Intervention
-from interp.extraction.merge import merge
 from interp.extraction.shards import Shard
 from interp.model import IncrementsConfig, ModelConfig, Transformer
 from interp.tokenizer import CharacterTokenizer
@@ -74,7 +73,7 @@ def test_characters_of_several_bytes_are_not_taken_for_bytes(tmp_path):
 
 
 def test_a_character_that_is_no_token_is_refused_before_anything_is_written(tmp_path):
-    with pytest.raises(InputError, match="no token for '或', which stands at byte 6"):
+    with pytest.raises(InputError, match=r"^text-0.txt: no token for '或', which stands at byte 6 "):
         extract(checkpoint_for(ASCII), documents(MIXED), tmp_path / "t")
     assert not (tmp_path / "t").exists()
 
@@ -84,9 +83,5 @@ def test_what_is_about_bytes_is_refused(tmp_path):
     intervention = Intervention("shuffled-within-class")
     with pytest.raises(InputError, match="is for models of bytes"):
         extract(checkpoint, documents(ASCII), tmp_path / "i", intervention=intervention)
-    shards = [
-        extract(checkpoint, documents(ASCII, ASCII), tmp_path / str(n), shard=Shard(n, 2)).folder
-        for n in (0, 1)
-    ]
-    with pytest.raises(InputError, match="its tokens are characters"):
-        merge(shards, tmp_path / "merged")
+    with pytest.raises(UsageError, match="only shards of bytes can be merged"):
+        extract(checkpoint, documents(ASCII, ASCII), tmp_path / "s", shard=Shard(0, 2))

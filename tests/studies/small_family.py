@@ -55,6 +55,7 @@ def save_family(
             facts = {
                 "step": 20,
                 "n_steps": 20,
+                "is_done": True,
                 "held_out_loss": {
                     "characters": HeldOutLoss(loss, loss / log(2), 3_000, 1).to_dict()
                 },

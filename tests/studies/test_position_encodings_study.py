@@ -1,4 +1,5 @@
 import json
+import shutil
 
 import pytest
 import torch
@@ -221,3 +222,12 @@ def test_differences_are_judged_by_their_intervals(ends, answer):
     members = ("rope-alibi", "rope-nope")[: len(ends)]
     table = analysis_table(interval(m, *pair) for m, pair in zip(members, ends, strict=True))
     assert paired_verdict(table, members, "rope", "A claim.").verdict.startswith(answer)
+
+
+def test_a_model_that_is_not_what_its_folder_says_is_left_out(tmp_path):
+    family = save_family(tmp_path / "family-characters", members=("alibi", "rope"), seeds=(0,))
+    shutil.copytree(family / "alibi-seed0", family / "rope-seed1")
+    with StudyInput(tmp_path, ()) as given:
+        found = family_of(given, "family-characters")
+    assert found.seeds == {"alibi": [0], "rope": [0]}
+    assert any("rope-seed1 is left out: its position encoding is alibi" in m for m in found.missing)

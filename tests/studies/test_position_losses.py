@@ -167,3 +167,14 @@ def test_the_page_escapes_what_comes_from_outside(tiny):
     assert "blocks" in page or "by window" in page
     (table,) = band_tables(found.table, unit=found.unit)
     assert "0-23" in table
+
+
+def test_of_the_part_that_all_held_out_there_is_no_doubt(tiny):
+    """Also where that is shorter than what one of them held out."""
+    splits = []
+    for last in (0.2, 0.5):
+        end = Split(last=last).end_of(TEXT)
+        splits.append(Split(last=last, hashes=frozenset({document_hash(end)})))
+    models = [told(tiny, split, name=f"last-{split.last}") for split in splits]
+    found = position_losses(models, GIVEN, length=16, is_held_out=True)
+    assert (found.doubts(), found.n_bytes) == ([], len(splits[0].end_of(TEXT)))

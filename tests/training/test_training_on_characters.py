@@ -60,7 +60,7 @@ def test_nothing_of_the_end_is_trained_on(tmp_path):
 
 
 def test_a_character_that_only_the_end_has_is_named(tmp_path):
-    with pytest.raises(InputError, match="no token for 'Z'"):
+    with pytest.raises(InputError, match="held-out text of corpus text: no token for 'Z'"):
         train(recipe(tmp_path, TEXT + "Z"), tmp_path / "run")
     assert not (tmp_path / "run" / "config.json").exists()
 
@@ -92,3 +92,23 @@ def test_a_cosine_ends_at_its_final_fraction():
     assert rates.learning_rate_at(9) == rates.learning_rate_at(10) == 1.0
     assert rates.learning_rate_at(55) == pytest.approx(0.55)
     assert rates.learning_rate_at(99) == pytest.approx(0.1, abs=1e-3)
+
+
+def test_an_end_in_which_nothing_is_predicted_is_refused(tmp_path):
+    with pytest.raises(InputError, match="no held-out text to predict"):
+        train(recipe(tmp_path, held_out_last=1e-9), tmp_path / "run")
+
+
+@pytest.mark.parametrize("setting", [{"scaling": "ntk:2"}, {"trained_spans": [5.0]}])
+def test_a_model_is_stretched_when_it_is_loaded_and_not_in_training(tmp_path, setting):
+    with pytest.raises(RecipeError, match="is for trained models"):
+        recipe(tmp_path, model__position={"encoding": "rope"} | setting)
+
+
+@pytest.mark.parametrize("scope", ["shared", "per_layer"])
+def test_layers_without_positions_go_with_increments_of_every_head(tmp_path, scope):
+    position = {"per_head": True, "unrotated_every": 2, "scope": scope, "d_hidden": 8}
+    train(recipe(tmp_path, model__position=position), tmp_path / "run")
+    spans = config(tmp_path / "run")["position_span"]
+    assert [len(of_layer) for of_layer in spans] == [2, 2]
+    assert spans[1] == [0.0, 0.0]
