@@ -73,7 +73,7 @@ def test_characters_of_several_bytes_are_not_taken_for_bytes(tmp_path):
 
 
 def test_a_character_that_is_no_token_is_refused_before_anything_is_written(tmp_path):
-    with pytest.raises(InputError, match=r"^text-0.txt: no token for '或', which stands at byte 6 "):
+    with pytest.raises(InputError, match=r"^text-0.txt: no token for '或', .* at byte 6 "):
         extract(checkpoint_for(ASCII), documents(MIXED), tmp_path / "t")
     assert not (tmp_path / "t").exists()
 
