@@ -20,6 +20,7 @@ from interp.model import Transformer
 from interp.reports.character_positions import PositionTrace, traces_of
 from interp.reports.position_plot import standalone
 from interp.studies.plots import document_title, language_of, window_note
+from interp.tokenizer import BYTES
 
 _SIGNAL = "increment"
 
@@ -113,12 +114,25 @@ def increments(model: Checkpoint | Transformer, text: str | bytes) -> Increments
         text: The text; a string is encoded as UTF-8. It must not be empty.
 
     Raises:
-        InputError: The text is empty, or the model has no increments.
+        InputError: The text is empty, the model has no increments, or its tokens are
+            characters and the text has one of several bytes, or one that is no token.
     """
     transformer = model.model if isinstance(model, Checkpoint) else model
+    tokenizer = model.tokenizer if isinstance(model, Checkpoint) else BYTES
+    if transformer.config.d_vocab != tokenizer.d_vocab:
+        raise InputError(
+            "increments: the tokens of this model are no bytes",
+            "Give what interp.load gives: it knows the characters.",
+        )
     content = _encoded(text) if isinstance(text, str) else bytes(text)
     if not content:
         raise InputError("increments: the text is empty", "Give at least one character.")
+    if tokenizer != BYTES and not content.isascii():
+        raise InputError(
+            "increments: the tokens of this model are characters, and some of the text are of "
+            "several bytes",
+            "Read it with interp extract, which keeps a row per character.",
+        )
     window = transformer.config.n_ctx
     stride = checked_stride(None, window)
     found = find_signals([_SIGNAL])
@@ -133,10 +147,13 @@ def increments(model: Checkpoint | Transformer, text: str | bytes) -> Increments
         n_ctx=window,
         stride=stride,
         part_tokens=PART_TOKENS,
+        tokenizer=tokenizer,
     )
     with evaluating(transformer), torch.inference_mode():
         read = [reader.read(Part.read(pieces))[_SIGNAL] for pieces in parts]
     values = np.stack([np.concatenate([part[name] for part in read]) for name in columns])
+    if tokenizer != BYTES:  # as if an undefined separator stood before the text
+        values = np.concatenate([np.full((len(values), 1), np.nan, np.float32), values], axis=1)
     return Increments(content, columns, values, window, stride)
 
 

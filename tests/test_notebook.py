@@ -3,13 +3,17 @@ import sys
 
 import numpy as np
 import pytest
+import torch
 from saved_checkpoint import N_CTX, save_tiny
 
 import interp
+from interp.checkpoints import save
 from interp.corpus.documents import Document
 from interp.errors import InputError
 from interp.extraction.extract import extract
+from interp.model import ModelConfig, Transformer
 from interp.text import BYTE_CLASSES
+from interp.tokenizer import CharacterTokenizer
 
 
 @pytest.fixture(scope="module")
@@ -94,3 +98,29 @@ def test_an_empty_text_is_refused(tiny):
 
 def test_it_says_what_it_is(tiny):
     assert repr(interp.increments(tiny, "词")) == "Increments of 1 character (3 bytes), rows L0, L1"
+
+
+def test_a_model_of_characters_is_read_as_one_of_bytes_is(tmp_path):
+    tokenizer = CharacterTokenizer.of(["to be or not, né".encode()])
+    sizes = {"d_model": 16, "n_heads": 2, "n_layers": 2, "d_mlp": 24, "n_ctx": 16}
+    model = Transformer(ModelConfig(**sizes, d_vocab=tokenizer.d_vocab))
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(0.1)
+    save(tmp_path / "model", model, name="characters", tokenizer=tokenizer)
+    checkpoint = interp.load(tmp_path / "model")
+    found = interp.increments(checkpoint, "to be")
+    ids = torch.from_numpy(tokenizer.read(b"to be").ids(0, 5)).long()[None]
+    _, cache = checkpoint.model.run_with_cache(ids)
+    expected = cache["blocks.1.attn.hook_increment"][0, :, 0].numpy()
+    np.testing.assert_allclose(found.increments[1, 1:], expected, atol=1e-5)
+    assert np.isnan(found.increments[:, 0]).all()
+    assert found.positions[1, -1] == pytest.approx(expected.sum(), abs=1e-4)
+    assert "<svg" in found._repr_html_()
+    for given, text, said in (
+        (checkpoint, "né", "of several bytes"),
+        (checkpoint, "xyz", "no token for 'x'"),
+        (checkpoint.model, "to be", "are no bytes"),
+    ):
+        with pytest.raises(InputError, match=said):
+            interp.increments(given, text)

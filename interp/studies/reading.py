@@ -212,20 +212,24 @@ def held_out_documents(
     Raises:
         InputError: There is nothing.
     """
-    has_any = False
+    has_any, known_to = False, set[str]()
     for document in documents:
         parts = [each.split.held_out_part(document.content) for each in checkpoints]
         known = [part for part in parts if part is not None]
+        known_to |= {
+            each.name for each, part in zip(checkpoints, parts, strict=True) if part is not None
+        }
         part = min(known, key=len) if len(known) == len(parts) else b""
         if len(part):
             has_any = True
             yield replace(document, content=part)
     if not has_any:
-        names = ", ".join(dict.fromkeys(each.name for each in checkpoints))
+        names = dict.fromkeys(each.name for each in checkpoints)
+        others = [name for name in names if name not in known_to] or list(names)
         raise InputError(
-            f"nothing of the text is known to have been held out from the training of {names}",
-            "Give the text that it was trained on, whose held-out part is known, or leave out "
-            "--held-out.",
+            "nothing of the text is known to have been held out from the training of "
+            f"{', '.join(others)}",
+            "Give the text that it was trained on, whose held-out part is known.",
         )
 
 

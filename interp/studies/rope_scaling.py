@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from interp.analyses.seed_tables import paired_values, seed_rows
 from interp.checkpoints import Checkpoint
 from interp.model.rotary import Rope
 from interp.model.stretching import FASTEST, SLOWEST
@@ -68,9 +69,10 @@ _QUESTION = (
 )
 _HOW_ANGLES = (
     "Each pair of channels turns at a speed of its own. The chart shows how many turns each pair "
-    "makes over a window. The grey line is the training window: what lies below or on it the "
-    "model has seen. Slow pairs, at the right, made less than one turn there, so that a longer "
-    "window takes them to new angles; fast pairs have been all round many times."
+    "makes over a window. The grey line is the training window (position interpolation lies on "
+    "it): what lies below or on it the model has seen. Slow pairs, at the right, made less than "
+    "one turn there, so that a longer window takes them to new angles; fast pairs have been all "
+    "round many times."
 )
 _HOW_INCREMENTS = (
     "Learned increments are RoPE with steps of their own, so that the same frequencies can be "
@@ -113,6 +115,7 @@ def run(given: StudyInput) -> Finding:
     published = analysis_table(rope_scaling_rows())
     tables = {
         "bands": pd.concat([band_table(losses), published], ignore_index=True),
+        "differences": difference_table(losses),
         "by-position": curves,
     }
     if ROPE in family.seeds:
@@ -144,6 +147,24 @@ def stretched_name(member: str, scaling: str) -> str:
     'rope (ntk:2)'
     """
     return f"{member} ({scaling})"
+
+
+def difference_table(losses: BandLosses) -> pd.DataFrame:
+    """A scaling less plain, band by band and paired by seed, in nats per token.
+
+    Returns:
+        An analysis table: ``loss_difference`` of each seed, its mean with a t interval, its sd.
+    """
+    rows: list[dict[str, Any]] = []
+    for member in (ROPE, INCREMENTS):
+        plain = losses.get(stretched_name(member, PLAIN), {})
+        for scaling in SCALINGS:
+            name = stretched_name(member, scaling)
+            for band in plain if scaling != PLAIN and name in losses else ():
+                values = paired_values(losses[name].get(band, {}), plain[band])
+                about = {"signal": "surprisal", "group": band, "reference": PLAIN}
+                rows += seed_rows(name, values, "loss_difference", about)
+    return analysis_table(rows)
 
 
 def angle_table(given: StudyInput, name: str, lengths: Lengths) -> pd.DataFrame:

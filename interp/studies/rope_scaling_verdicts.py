@@ -35,7 +35,7 @@ def verdicts(losses: BandLosses, bands: Sequence[str]) -> list[Verdict]:
                 member,
                 "pi:2",
                 new,
-                f"{title}: interpolation, untrained, does not beat plain at twice the length.",
+                f"{title}: interpolation, untrained, is worse than plain at twice the length.",
                 is_worse_claimed=True,
             ),
             scaling_verdict(
