@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from interp.corpus.rows import counted
+
 
 def model_card(config: dict[str, Any]) -> str:
     """The card of a checkpoint, as Markdown.
@@ -78,15 +80,17 @@ def _training(config: dict[str, Any]) -> str:
             f"{optimization['clip_norm']:g}; seed {config['recipe']['seed']}. The whole recipe "
             "is in config.json."
         )
-    split = config["split"]
-    lines.append(
-        f"Held out: {len(split['hashes']):,} documents by hash"
-        + (f", and {split['fraction']:.1%} of all documents by rule" if split["fraction"] else "")
-        + (f", the last {split['last']:.1%} of each training text" if split["last"] else "")
-        + "; the hashes are in config.json."
-    )
+    lines.append(f"Held out: {_held_out(config['split'])}; the hashes are in config.json.")
     lines.append("Versions: " + ", ".join(f"{k} {v}" for k, v in config["versions"].items()) + ".")
     return "\n\n".join(lines)
+
+
+def _held_out(split: dict[str, Any]) -> str:
+    n_hashes = len(split["hashes"])
+    if split.get("last"):  # the first checkpoints do not say
+        return f"the last {split['last']:.1%} of each training text, {counted(n_hashes, 'text')}"
+    by_rule = f", and {split['fraction']:.1%} of all texts by rule" if split["fraction"] else ""
+    return f"{counted(n_hashes, 'text')} by hash{by_rule}"
 
 
 def _corpora(corpora: dict[str, Any]) -> str:
