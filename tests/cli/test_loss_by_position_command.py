@@ -87,7 +87,17 @@ def test_nothing_held_out_is_one_line_and_a_hint(interp, tiny, text):
     assert (done.status, done.out) == (1, "")
     first, hint = done.err.splitlines()
     assert "nothing of the text is known to have been held out from the training of tiny" in first
-    assert "--held-out" in hint
+    assert "Give the text that it was trained on" in hint
+
+
+def test_only_the_model_that_is_not_known_to_have_held_it_out_is_named(
+    interp, tiny, text, tmp_path
+):
+    model = Transformer(ModelConfig(d_model=16, n_heads=2, n_layers=1, d_mlp=24, n_ctx=32))
+    split = Split(hashes=frozenset({document_hash(TEXT.encode())}))
+    save(tmp_path / "knows", model, name="knows", split=split)
+    done = interp("loss-by-position", "--ckpt", "knows", "--ckpt", tiny, text, "--held-out")
+    assert done.err.splitlines()[0].endswith("from the training of tiny")
 
 
 def test_learned_positions_that_are_fewer_are_one_line_for_both_commands(interp, text, tmp_path):
