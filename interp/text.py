@@ -96,7 +96,7 @@ def code_point_spans(content: bytes) -> Int[np.ndarray, "code_point 2"]:
     Returns:
         Spans that cover ``content`` without a hole, in order.
     """
-    return _spans(_encoded_lengths(_code_points(decode(content))))
+    return _spans(encoded_lengths(code_points_of(decode(content))))
 
 
 def grapheme_spans(content: bytes) -> Int[np.ndarray, "character 2"]:
@@ -110,7 +110,7 @@ def grapheme_spans(content: bytes) -> Int[np.ndarray, "character 2"]:
     """
     text = decode(content)
     first_code_points = [match.start() for match in regex.finditer(r"\X", text)]
-    lengths = _encoded_lengths(_code_points(text))
+    lengths = encoded_lengths(code_points_of(text))
     return _spans(np.add.reduceat(lengths, first_code_points) if text else lengths)
 
 
@@ -142,8 +142,8 @@ def byte_classes(content: bytes) -> Int8[np.ndarray, " pos"]:
         One entry per token; the first is the separator's.
     """
     values = np.frombuffer(content, dtype=np.uint8)
-    code_points = _code_points(decode(content))
-    lengths = _encoded_lengths(code_points)
+    code_points = code_points_of(decode(content))
+    lengths = encoded_lengths(code_points)
     starts = np.cumsum(lengths) - lengths
     lead_of_byte = np.repeat(values[starts], lengths) if len(values) else values
     is_lead = np.zeros(len(values), dtype=bool)
@@ -239,11 +239,12 @@ def _sequence_length(piece: bytes) -> int:
     return 0
 
 
-def _code_points(text: str) -> Int[np.ndarray, " code_point"]:
+def code_points_of(text: str) -> Int[np.ndarray, " code_point"]:
+    """The code points of a string as numbers."""
     return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype="<u4").astype(np.int64)
 
 
-def _encoded_lengths(code_points: Int[np.ndarray, " code_point"]) -> Int[np.ndarray, " code_point"]:
+def encoded_lengths(code_points: Int[np.ndarray, " code_point"]) -> Int[np.ndarray, " code_point"]:
     """Bytes of each code point; an escaped invalid byte (U+DC80-U+DCFF) has one."""
     lengths = 1 + np.searchsorted([0x80, 0x800, 0x10000], code_points, side="right")
     return np.where((code_points >= 0xDC80) & (code_points <= 0xDCFF), 1, lengths)

@@ -14,7 +14,17 @@ import numpy as np
 from jaxtyping import Int32, Int64
 
 from interp.errors import InputError
-from interp.text import D_VOCAB, SEPARATOR, Content, byte_blocks, decode, display, window_spans
+from interp.text import (
+    D_VOCAB,
+    SEPARATOR,
+    Content,
+    byte_blocks,
+    code_points_of,
+    decode,
+    display,
+    encoded_lengths,
+    window_spans,
+)
 
 MOST_CHARACTERS = 1 << 16
 """A packed corpus keeps a token in two bytes."""
@@ -240,9 +250,9 @@ class CharacterTokenizer:
         offset = 0
         for block in byte_blocks(content):
             text = decode(block)
-            points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4").astype(int)
+            points = code_points_of(text)
             ids = np.searchsorted(self._code_points, points).clip(max=self.d_vocab - 1)
-            lengths = 1 + np.searchsorted([0x80, 0x800, 0x10000], points, side="right")
+            lengths = encoded_lengths(points)
             is_known = self._code_points[ids] == points
             if not is_known.all():  # an invalid byte is never known
                 at = int(is_known.argmin())

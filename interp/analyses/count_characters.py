@@ -13,7 +13,7 @@ from interp.analyses.count_file import MOST_CODE_POINTS
 from interp.corpus.documents import Document
 from interp.errors import InputError, UsageError
 from interp.extraction.batches import forget_pages
-from interp.text import Content, byte_blocks, decode
+from interp.text import Content, byte_blocks, code_points_of, decode
 
 MOST_PAIRS = 1 << 23
 """Distinct pairs that are kept while counting: 134 MB. 16 M Chinese characters have 1.2 M."""
@@ -103,7 +103,7 @@ class _Letters:
 
     def ids(self, clusters: list[str]) -> np.ndarray:
         text = "".join(clusters)
-        code_points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4")
+        code_points = code_points_of(text)
         if len(clusters) < len(text):
             lengths = np.fromiter(map(len, clusters), dtype=np.int64, count=len(clusters))
             code_points = code_points[np.cumsum(lengths) - lengths]

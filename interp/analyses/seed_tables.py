@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from interp.analyses.seeds import seed_interval
+from interp.analyses.statistics import Estimate
 
 SeedValues = Mapping[int, float]
 """A number of each seed."""
@@ -29,13 +30,18 @@ def seed_rows(
         | {"n": 1}
         for seed, value in values.items()
     ]
-    mean = seed_interval(list(values.values())).as_row()
+    mean = mean_of(values).as_row()
     rows.append({**about, "checkpoint": member, "statistic": f"mean_{statistic}"} | mean)
     has_sd = len(values) > 1
     sd = float(np.std(list(values.values()), ddof=1)) if has_sd else None
     spread = {"value": sd, "n": len(values), "note": None if has_sd else _AT_LEAST_TWO}
     rows.append({**about, "checkpoint": member, "statistic": f"sd_{statistic}"} | spread)
     return rows
+
+
+def mean_of(values: SeedValues) -> Estimate:
+    """The mean over seeds with its 95 % t interval."""
+    return seed_interval(list(values.values()))
 
 
 def paired_values(first: SeedValues, second: SeedValues) -> dict[int, float]:

@@ -1,6 +1,5 @@
 """``interp loss-by-position``: what context is worth to a model, and how far it lasts."""
 
-import shlex
 from typing import Annotated
 
 import typer
@@ -70,7 +69,7 @@ def loss_by_position(
     from pathlib import Path
 
     from interp.cli.output import Output
-    from interp.cli.reading import load_checkpoint, refuse_replacing, text_input
+    from interp.cli.reading import command_of, load_checkpoint, refuse_replacing, text_input
 
     output = Output.chosen(as_json=as_json, as_csv=as_csv, quiet=quiet)
     given = text_input(files, corpus, limit)
@@ -110,8 +109,6 @@ def loss_by_position(
     words += [word for spec in corpus or () for word in ("--corpus", spec)]
     words += [str(w) for pair in options.items() if pair[1] is not None for w in pair]
     words += [*(["--held-out"] if held_out else []), "--out", out]
-    is_option_like = any(name.startswith("-") and name != "-" for name in files or [])
-    command = shlex.join([*words, *(["--"] if is_option_like else []), *(files or [])])
-    page = position_loss_page(found, text=given.describe(), command=command)
+    page = position_loss_page(found, text=given.describe(), command=command_of(words, files))
     write_text(Path(out), page)
     output.remark(f"page: {out}")

@@ -1,6 +1,7 @@
 """From what the user named to an IncrementTable: a folder that is there, or a text to read."""
 
 import os
+import shlex
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -114,3 +115,9 @@ def refuse_replacing(
                 f"--out {out} is a text that is to be read: it would be replaced",
                 "Name another file.",
             )
+
+
+def command_of(words: Sequence[str], files: Sequence[str] | None) -> str:
+    """A command as it could be typed again, with the files that it reads at its end."""
+    is_option_like = any(name.startswith("-") and name != "-" for name in files or ())
+    return shlex.join([*words, *(["--"] if is_option_like else []), *(files or ())])

@@ -1,6 +1,5 @@
 """``interp report``: the page about a text."""
 
-import shlex
 from typing import Annotated
 
 import typer
@@ -52,11 +51,12 @@ def report(
 
 def _command(files: list[str] | None, ckpt: str | None, text: str | None, out: str) -> str:
     """The command as it could be typed again; a long text is left out, and that is said."""
+    from interp.cli.reading import command_of
+
     words = ["interp", "report"]
     words += ["--ckpt", ckpt] if ckpt is not None else []
     if text is not None:
         is_long = len(text) > LONGEST_TEXT
         words += ["--text", f"(text of {len(text):,} characters left out)" if is_long else text]
     words += ["--out", out]
-    is_option_like = any(name.startswith("-") and name != "-" for name in files or [])
-    return shlex.join([*words, *(["--"] if is_option_like else []), *(files or [])])
+    return command_of(words, files)

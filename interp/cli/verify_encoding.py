@@ -74,18 +74,13 @@ def verify_encoding(
 
 def _setting(written: str) -> tuple[str, Any]:
     """The key and the value of a setting, which is TOML or plain text."""
-    import tomllib
-
     from interp.errors import UsageError
+    from interp.training.recipe import value_of
 
     key, equals, text = written.partition("=")
     if not equals or not key:
         raise UsageError(f"verify-encoding: setting {written!r} is not of the form key=value")
-    try:
-        parsed = tomllib.loads(f"value = {text}")
-    except (tomllib.TOMLDecodeError, RecursionError):
-        parsed = {}
-    return key, parsed["value"] if parsed.keys() == {"value"} else text
+    return key, value_of(text)
 
 
 def _frame(checks: "dict[str, tuple[Check, ...]]") -> "pd.DataFrame":

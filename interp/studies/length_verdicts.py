@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import pandas as pd
 
 from interp.analyses.position_spans import RATIO
-from interp.analyses.seed_tables import SeedValues, paired_values
-from interp.analyses.seeds import equivalence, seed_interval
+from interp.analyses.seed_tables import SeedValues, mean_of, paired_values
+from interp.analyses.seeds import equivalence
 from interp.analyses.statistics import Estimate
 from interp.reports.chart import rows_of
 from interp.reports.verdicts import Verdict
@@ -41,7 +41,7 @@ class Beyond:
     @property
     def in_words(self) -> str:
         """The mean cost of every band with its interval over seeds."""
-        said = [f"{band}: {_in_words(_mean(values))}" for band, values in self.costs.items()]
+        said = [f"{band}: {mean_in_words(mean_of(values))}" for band, values in self.costs.items()]
         return "; ".join(said) or "not there"
 
     @property
@@ -84,7 +84,7 @@ def falls_apart_verdict(beyond: Beyond) -> Verdict:
     """Whether the first band beyond the training length is worse by more than the margin."""
     claim = f"{MEMBERS[beyond.member].title} falls apart at twice the training length: it is worse "
     claim += f"by more than {FALLS_APART_NATS} nats."
-    mean = _mean(next(iter(beyond.costs.values()), {}))
+    mean = mean_of(next(iter(beyond.costs.values()), {}))
     return Verdict(claim, beyond.published, beyond.in_words, _against(mean, FALLS_APART_NATS))
 
 
@@ -94,7 +94,7 @@ def flat_verdict(beyond: Beyond) -> Verdict:
     claim = f"{title} stays flat to 4 times the training length: within {FLAT_NATS} nats."
     answers = []
     for band, values in beyond.costs.items():
-        mean = _mean(values)
+        mean = mean_of(values)
         if equivalence(list(values.values()), FLAT_NATS).is_shown:
             answers.append((True, f"{band} flat"))
         elif mean.low is not None and mean.low > FLAT_NATS:
@@ -113,7 +113,7 @@ def flat_verdict(beyond: Beyond) -> Verdict:
 
 def degrades_verdict(beyond: Beyond, claim: str) -> Verdict:
     """Whether the last band is worse than the first."""
-    mean = _mean(beyond.last)
+    mean = mean_of(beyond.last)
     return Verdict(claim, beyond.published, beyond.in_words, _against(mean, 0.0))
 
 
@@ -129,13 +129,13 @@ def increments_verdict(increments: Beyond, rope: Beyond) -> Verdict:
     """Whether longer windows cost learned increments less than RoPE, in every band."""
     claim = "Learned increments lose less than RoPE in windows longer than in training."
     differences = {
-        band: _mean(paired_values(values, rope.costs[band]))
+        band: mean_of(paired_values(values, rope.costs[band]))
         for band, values in increments.costs.items()
         if band in rope.costs
     }
     if not differences:
         return Verdict(claim, "", "not there", "Undecided: no model to compare.")
-    said = "; ".join(f"{band} {_in_words(each)}" for band, each in differences.items())
+    said = "; ".join(f"{band} {mean_in_words(each)}" for band, each in differences.items())
     here = f"costs: {increments.in_words}. Less those of RoPE, paired by seed: {said}"
     answers = [
         f"{band} {'undecided' if side is None else 'less' if side < 0 else 'more'}"
@@ -166,10 +166,6 @@ def spans_verdict(spans: pd.DataFrame | None) -> Verdict:
     return Verdict(claim, "", here, answer)
 
 
-def _mean(values: SeedValues) -> Estimate:
-    return seed_interval(list(values.values()))
-
-
 def _against(mean: Estimate, margin: float) -> str:
     """Whether a cost lies above a margin, by its interval."""
     if mean.low is None or mean.high is None:
@@ -188,7 +184,8 @@ def _side(mean: Estimate) -> int | None:
     return -1 if mean.high < 0 else 1
 
 
-def _in_words(mean: Estimate) -> str:
+def mean_in_words(mean: Estimate) -> str:
+    """A mean of nats with its sign and its interval over seeds."""
     if mean.value is None:
         return "not defined"
     interval = "" if mean.low is None else f" [{mean.low:+.3f}, {mean.high:+.3f}]"

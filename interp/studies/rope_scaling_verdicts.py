@@ -2,12 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 
-from interp.analyses.seed_tables import SeedValues, paired_values
-from interp.analyses.seeds import seed_interval
-from interp.analyses.statistics import Estimate
+from interp.analyses.seed_tables import SeedValues, mean_of, paired_values
 from interp.reports.verdicts import Verdict
 from interp.studies.family import INCREMENTS, MEMBERS, ROPE
 from interp.studies.length_tables import BandLosses
+from interp.studies.length_verdicts import mean_in_words
 from interp.studies.published import ROPE_SCALING
 
 PLAIN = "plain"
@@ -67,10 +66,10 @@ def scaling_verdict(
     stretched, plain = (
         losses.get(f"{member} ({each})", {}).get(band, {}) for each in (scaling, PLAIN)
     )
-    mean = _mean(paired_values(stretched, plain))
+    mean = mean_of(paired_values(stretched, plain))
     if mean.value is None:
         return Verdict(claim, published, "not there", "Undecided: no model to compare.")
-    here = f"{band}: {_in_words(mean)}, paired by seed"
+    here = f"{band}: {mean_in_words(mean)}, paired by seed"
     if mean.low is None or mean.high is None:
         return Verdict(claim, published, here, f"Undecided: {mean.note}.")
     if mean.low <= 0 <= mean.high:
@@ -86,7 +85,7 @@ def difference_in_words(
 ) -> str:
     """Mean differences, band by band, with intervals over seeds."""
     said = [
-        f"{band} {_in_words(_mean(paired_values(values, plain[band])))}"
+        f"{band} {mean_in_words(mean_of(paired_values(values, plain[band])))}"
         for band, values in stretched.items()
         if band in plain
     ]
@@ -100,14 +99,3 @@ def _published(scaling: str, band: str) -> str:
     index = 0 if band.startswith("positions 0-") else 1
     one, plain = ROPE_SCALING[scaling][index], ROPE_SCALING[PLAIN][index]
     return f"one seed, {one:.3f} - {plain:.3f} = {one - plain:+.3f} nats"
-
-
-def _mean(values: SeedValues) -> Estimate:
-    return seed_interval(list(values.values()))
-
-
-def _in_words(mean: Estimate) -> str:
-    if mean.value is None:
-        return "not defined"
-    interval = "" if mean.low is None else f" [{mean.low:+.3f}, {mean.high:+.3f}]"
-    return f"{mean.value:+.3f}{interval}"

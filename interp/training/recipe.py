@@ -306,15 +306,20 @@ def _read(name_or_path: str) -> dict[str, Any]:
         raise RecipeError(f"recipe {name_or_path!r} is not TOML: {words}") from error
 
 
-def _set(values: dict[str, Any], setting: str) -> None:
-    key, equals, written = setting.partition("=")
-    if not equals or not key:
-        raise RecipeError(f"setting {setting!r} is not of the form key=value")
+def value_of(written: str) -> Any:
+    """The value of a setting: as in TOML, or a bare word as a text."""
     try:
         parsed = tomllib.loads(f"value = {written}")
     except (tomllib.TOMLDecodeError, RecursionError):
         parsed = {}
-    value = parsed["value"] if parsed.keys() == {"value"} else written
+    return parsed["value"] if parsed.keys() == {"value"} else written
+
+
+def _set(values: dict[str, Any], setting: str) -> None:
+    key, equals, written = setting.partition("=")
+    if not equals or not key:
+        raise RecipeError(f"setting {setting!r} is not of the form key=value")
+    value = value_of(written)
     *tables, last = key.split(".")
     for table in tables:
         values = values.setdefault(table, {})
