@@ -153,6 +153,7 @@ STUDY = Study(
     sentence="What it costs to put other increments in the place of the learned ones, layer by "
     "layer: means, shuffles, other scales, by class of byte and at word boundaries.",
     run=run,
+    texts=tuple(LANGUAGES),
 )
 
 

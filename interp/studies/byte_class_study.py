@@ -101,6 +101,7 @@ STUDY = Study(
     sentence="Increments of letters, Chinese bytes, spaces and punctuation beside the published "
     "tables, and of every layer over running text.",
     run=run,
+    texts=tuple(LANGUAGES),
 )
 
 

@@ -130,6 +130,7 @@ STUDY = Study(
     sentence="Mean increment of every layer by class of token of Python source: newlines, "
     "brackets, names, strings and all else.",
     run=run,
+    texts=(LANGUAGE,),
 )
 
 

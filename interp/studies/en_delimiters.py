@@ -80,6 +80,7 @@ STUDY = Study(
     sentence="How well the increment at a byte of English text tells space, newline and "
     "punctuation from everything else, in the shared model and in every layer.",
     run=run,
+    texts=(LANGUAGE,),
 )
 
 

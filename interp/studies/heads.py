@@ -120,6 +120,7 @@ STUDY = Study(
     sentence="The mean increment of every head against how many tokens its attention looks back, "
     "in a model whose heads have positions of their own.",
     run=run,
+    texts=tuple(LANGUAGES),
 )
 
 

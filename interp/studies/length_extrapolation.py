@@ -51,7 +51,6 @@ _LIMITS = (
 def run(given: StudyInput) -> Finding:
     """Surprisal by position of every member and seed, in windows longer than in training."""
     family = family_of(given, CHARACTERS)
-    given.text(TEXT)  # that it is missing is said before the first model runs
     lengths = Lengths.of(given.checkpoint(family.first(next(iter(family.seeds)))), FACTOR)
     names = {m: {seed: run_name(m, seed) for seed in seeds} for m, seeds in family.seeds.items()}
     found = []
@@ -89,6 +88,7 @@ STUDY = Study(
     sentence="What ten position encodings make of windows up to four times as long as those of "
     "their training, position by position.",
     run=run,
+    texts=(TEXT,),
 )
 
 

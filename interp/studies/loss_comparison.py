@@ -99,6 +99,7 @@ STUDY = Study(
     sentence="The held-out loss of models with learned increments beside plain rotary positions: "
     "these checkpoints, and what three seeds tell of the method.",
     run=run,
+    texts=tuple(LANGUAGES),
 )
 
 

@@ -50,6 +50,8 @@ def run_study(study: Study, given: StudyInput, out: str | Path) -> tuple[Path, .
         InterpError: Something cannot be read or written.
     """
     with given:
+        for language in study.texts:
+            given.text(language)
         return write_study(study, study.run(given), given, out)
 
 

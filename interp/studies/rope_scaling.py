@@ -94,7 +94,6 @@ _LIMITS = (
 def run(given: StudyInput) -> Finding:
     """Losses by band of both models, as they are and stretched in three ways."""
     family = family_of(given, CHARACTERS, (ROPE, INCREMENTS))
-    given.text(TEXT)  # that it is missing is said before the first model runs
     lengths = Lengths.of(given.checkpoint(family.first(next(iter(family.seeds)))), FACTOR)
     names = {
         stretched_name(member, scaling): {
@@ -137,6 +136,7 @@ STUDY = Study(
     sentence="Position interpolation, NTK-aware scaling and YaRN on a small RoPE model and on "
     "learned increments: angles before and after, and what becomes of the predictions.",
     run=run,
+    texts=(TEXT,),
 )
 
 

@@ -95,12 +95,15 @@ class Study:
         title: Of its page.
         sentence: What its page shows, for a gallery.
         run: Answers it.
+        texts: Keys of `TEXTS` that it cannot do without: one that is missing is said before
+            the first model reads.
     """
 
     name: str
     title: str
     sentence: str
     run: "Callable[[StudyInput], Finding]"
+    texts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

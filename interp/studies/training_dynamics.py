@@ -7,6 +7,7 @@ import pandas as pd
 
 from interp.analyses.byte_classes import byte_classes
 from interp.analyses.word_boundaries import word_boundary_auc
+from interp.corpus.files import shown
 from interp.reports.chart import Row, rows_of
 from interp.reports.page import Section
 from interp.reports.pictures import value_picture
@@ -16,7 +17,8 @@ from interp.studies.study import LANGUAGES, Finding, MissingCheckpoint, Study, S
 from interp.studies.training_dynamics_verdicts import CHANCE, verdicts
 from interp.tables import analysis_table
 
-PER_LAYER = "en-zh-per-layer"
+RUNS = ("en-zh-per-layer", "en-zh-per-layer-seed0")
+"""Of these, the first of which steps were saved."""
 
 TEXT_BYTES = 400_000
 """Of each language, read at every step: about 40 000 gaps between Chinese characters."""
@@ -109,22 +111,26 @@ STUDY = Study(
     sentence="The increments of every layer while a model is trained: when it begins to step "
     "further at spaces and punctuation, and when a layer begins to know where Chinese words end.",
     run=run,
+    texts=tuple(LANGUAGES),
 )
 
 
 def _saved_steps(given: StudyInput) -> list[str]:
     """Names of the saved steps and of the finished model, by step."""
-    folder = given.checkpoints / PER_LAYER / "steps"
-    saved = [f"{PER_LAYER}/steps/{path.name}" for path in sorted(folder.glob("*"))]
-    saved = [name for name in saved if given.has_checkpoint(name)]
-    if not saved:
+    for run_name in RUNS:
+        folder = given.checkpoints / run_name / "steps"
+        saved = [f"{run_name}/steps/{path.name}" for path in sorted(folder.glob("*"))]
+        saved = [name for name in saved if given.has_checkpoint(name)]
+        if saved:
+            break
+    else:
         raise MissingCheckpoint(
-            f"there is no saved step of {PER_LAYER} in {given.checkpoints / PER_LAYER / 'steps'}",
-            "Train it with keeping.keep_steps in its recipe; saved steps are not shipped.",
+            f"no step of {' or '.join(RUNS)} is saved in {shown(str(given.checkpoints))}",
+            "Train one with keeping.keep_steps in its recipe; saved steps are not shipped.",
         )
     by_step = {int(given.checkpoint(name).config["step"] or 0): name for name in saved}
-    if given.has_checkpoint(PER_LAYER):
-        by_step.setdefault(int(given.checkpoint(PER_LAYER).config["step"] or 0), PER_LAYER)
+    if given.has_checkpoint(run_name):
+        by_step.setdefault(int(given.checkpoint(run_name).config["step"] or 0), run_name)
     return [by_step[step] for step in sorted(by_step) if step > 0]
 
 

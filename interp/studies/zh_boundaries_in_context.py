@@ -84,6 +84,7 @@ _LIMITS = (
 def run(given: StudyInput) -> Finding:
     """All signals and baselines against jieba on all held-out text, and against treebanks."""
     checkpoint, counts = given.checkpoint(PER_LAYER), shipped_counts(LANGUAGE)
+    treebanks = given.treebanks(LANGUAGE)
     jieba = boundary_scores(
         given, checkpoint, LANGUAGE, find_reference(LANGUAGE), scored_at=SCORED_AT, counts=counts
     )
@@ -96,7 +97,7 @@ def run(given: StudyInput) -> Finding:
             scored_at=SCORED_AT,
             counts=counts,
         )
-        for treebank in given.treebanks(LANGUAGE)
+        for treebank in treebanks
     ]
     everything = [jieba, *people]
     return Finding(
@@ -122,6 +123,7 @@ STUDY = Study(
     sentence="What the increments know of Chinese word boundaries beside bytes, counts, "
     "predictions and a probe, against jieba and against people.",
     run=run,
+    texts=(LANGUAGE,),
 )
 
 

@@ -85,12 +85,13 @@ _LIMITS = (
 
 def run(given: StudyInput) -> Finding:
     """Areas per layer on all text and per script, the shared model beside, jieba's agreement."""
+    treebanks = given.treebanks()
     by_script = _areas(given, PER_LAYER)
     found = by_script[ALL_DOCUMENTS]
     shared = None
     if given.has_checkpoint(SHARED):
         shared = _areas(given, SHARED)[ALL_DOCUMENTS]
-    agreement = _agreement(given.treebanks())
+    agreement = _agreement(treebanks)
     layers = increments(found)
     tables = {
         "word-boundary-auc": _all_areas(found, shared),
@@ -121,6 +122,7 @@ STUDY = Study(
     sentence="Whether the increment at a Chinese character tells that a word has just ended, layer "
     "by layer, in simplified and traditional text, beside the published values.",
     run=run,
+    texts=(LANGUAGE,),
 )
 
 

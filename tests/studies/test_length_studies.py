@@ -16,7 +16,7 @@ from interp.studies.length_verdicts import (
 )
 from interp.studies.published import FAMILY, PUBLISHED
 from interp.studies.rope_scaling_verdicts import scaling_verdict
-from interp.studies.study import MissingText, StudyInput
+from interp.studies.study import StudyInput
 
 BANDS = ["positions 0-7", "positions 8-15", "positions 16-31"]
 
@@ -156,16 +156,6 @@ def test_angles_before_and_after_are_those_of_the_definitions(stretched):
     assert (fastest, slowest) == pytest.approx((2, 1))
     ratios = [row["value"] for row in rows if row["statistic"] == "turns_ratio"]
     assert ratios[:8] == pytest.approx([1] * 4 + [2] * 4)
-
-
-def test_both_studies_ask_for_the_text_before_a_model_runs(folder):
-    for study in (length_extrapolation.STUDY, rope_scaling.STUDY):
-        with (
-            StudyInput(folder / "checkpoints", ()) as given,
-            pytest.raises(MissingText) as refused,
-        ):
-            study.run(given)
-        assert "--corpus characters=" in refused.value.hint
 
 
 def made(member, *bands):

@@ -11,7 +11,8 @@ from interp.reports.page import Section
 from interp.reports.verdicts import Verdict
 from interp.studies import text_files
 from interp.studies.publishing import NOT_COMPARABLE, run_study
-from interp.studies.study import Finding, Study, StudyInput
+from interp.studies.registry import STUDIES
+from interp.studies.study import Finding, MissingText, Study, StudyInput
 from interp.studies.text_files import text_record
 
 ROOT = Path(__file__).parent.parent.parent
@@ -73,6 +74,13 @@ def test_a_study_leaves_its_tables_how_they_were_made_and_its_page(
     assert heard == [f"so: {NOT_COMPARABLE}"]
     assert NOT_COMPARABLE in page
     assert NOT_COMPARABLE in about
+
+
+@pytest.mark.parametrize("study", [each for each in STUDIES.values() if each.texts])
+def test_missing_text_is_said_before_any_model_is_looked_for(study, tmp_path):
+    with pytest.raises(MissingText) as refused:
+        run_study(study, StudyInput(tmp_path / "no-models", ()), tmp_path / "out")
+    assert f"--corpus {study.texts[0]}=" in refused.value.hint
 
 
 def test_the_command_says_nothing_of_where_the_text_and_the_models_lie(

@@ -7,8 +7,10 @@ from interp import tables
 from interp.analyses.byte_classes import byte_classes
 from interp.reports.chart import rows_of
 from interp.studies.study import MissingCheckpoint, StudyInput
-from interp.studies.training_dynamics import PER_LAYER, STUDY, TEXT_BYTES
+from interp.studies.training_dynamics import RUNS, STUDY, TEXT_BYTES
 from interp.studies.training_dynamics_verdicts import settled_from, verdicts
+
+PER_LAYER = RUNS[0]
 
 
 def save_step(source, folder, step):
@@ -64,8 +66,23 @@ def test_the_text_of_a_step_is_limited(run_folder, study_corpus):
         assert 0 < smaller.documents["n_bytes"].sum() <= 1_000
 
 
-def test_without_saved_steps_the_study_says_where_they_would_be(study_checkpoints):
-    with pytest.raises(MissingCheckpoint, match="no saved step of en-zh-per-layer") as refused:
+@pytest.mark.usefixtures("cache")
+def test_the_steps_may_be_those_of_the_first_seed(run_folder, study_corpus, tmp_path):
+    shutil.copytree(run_folder / PER_LAYER, tmp_path / RUNS[1])
+    shutil.copytree(run_folder / PER_LAYER, tmp_path / PER_LAYER)
+    shutil.rmtree(tmp_path / PER_LAYER / "steps")
+    with StudyInput(tmp_path, study_corpus, limit_bytes=1_000) as given:
+        found = STUDY.run(given)
+    assert set(found.tables["classes-by-step"]["checkpoint"]) == {
+        f"{RUNS[1]}/steps/000100",
+        f"{RUNS[1]}/steps/000200",
+        RUNS[1],
+    }
+
+
+def test_without_saved_steps_the_study_says_which_would_do(study_checkpoints):
+    wanted = "no step of en-zh-per-layer or en-zh-per-layer-seed0 is saved in"
+    with pytest.raises(MissingCheckpoint, match=wanted) as refused:
         STUDY.run(StudyInput(study_checkpoints, ()))
     assert "keep_steps" in refused.value.hint
 
