@@ -1,11 +1,12 @@
 """Study: do learned increments cost or save loss?"""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import pandas as pd
 
 from interp.reports.chart import Chart, Row, rows_of
 from interp.reports.dot_chart import dot_chart
+from interp.reports.markup import Html
 from interp.reports.page import Section
 from interp.reports.pictures import value_picture
 from interp.reports.verdicts import Verdict, side_by_side
@@ -15,13 +16,14 @@ from interp.studies.loss_tables import (
     ROPE,
     SEEDS,
     VARIANTS,
-    Losses,
+    beside_per_head,
+    complete_seeds,
     differences,
     loss_table,
     losses_of,
     names_of_seed,
-    per_head_differences,
     seed_differences,
+    seed_losses,
     trained_differently,
 )
 from interp.studies.published import LOSS_NATS
@@ -42,10 +44,10 @@ _HOW_CHECKPOINTS = (
 )
 _HOW_SEEDS = (
     "Of the method only training runs can tell. Each of three seeds trained all models on the same "
-    "data in the same order, at a smaller budget; the seed-paired differences are three numbers, "
-    "and the interval is that of t with 2 degrees of freedom. That the methods are equal is shown "
-    "only where two one-sided tests reject, at level 0.05, that they are more than 0.005 nats per "
-    "byte apart."
+    "data in the same order, at a smaller budget, and recorded their loss; the seed-paired "
+    "differences are three numbers, and the interval is that of t with 2 degrees of freedom. That "
+    "the methods are equal is shown only where two one-sided tests reject, at level 0.05, that "
+    "they are more than 0.005 nats per byte apart."
 )
 _LIMITS = (
     "Three seeds decide little: where their differences spread (sd) by more than 0.003 nats per "
@@ -60,17 +62,18 @@ _LIMITS = (
 
 def run(given: StudyInput) -> Finding:
     """Losses of all models, differences of the long runs, and what three seeds tell."""
-    compared = [[ROPE, *VARIANTS]]
-    for name in compared[0]:  # a missing one is said before the first is read
+    long_runs = [ROPE, *VARIANTS]
+    for name in long_runs:  # a missing one is said before the first is read
         given.checkpoint(name)
-    seeds = [seed for seed in SEEDS if all(map(given.has_checkpoint, names_of_seed(seed)))]
-    compared += map(names_of_seed, seeds)
-    losses = {name: losses_of(given, name) for names in compared for name in names}
-    if given.has_checkpoint(PER_HEAD):
-        losses[PER_HEAD] = losses_of(given, PER_HEAD)
+    seeds, beside = complete_seeds(given), beside_per_head(given)
+    read = [*long_runs, *([PER_HEAD] if given.has_checkpoint(PER_HEAD) else []), *beside]
+    losses = {name: losses_of(given, name) for name in read}
+    of_seeds = seed_losses(given, seeds)
+    all_losses = loss_table(given, losses, of_seeds)
     checkpoints = differences(losses, [(name, ROPE) for name in VARIANTS])
-    by_seed = seed_differences(losses, seeds)
-    per_head = per_head_differences(given, losses)
+    by_seed = seed_differences(of_seeds, seeds)
+    per_head = differences(losses, [(PER_HEAD, name) for name in beside])
+    alike = [long_runs, *map(names_of_seed, seeds), *([[PER_HEAD, *beside]] if beside else [])]
     verdicts = []
     for name in VARIANTS:
         verdicts += [checkpoint_verdict(name, checkpoints), method_verdict(name, by_seed, seeds)]
@@ -78,17 +81,17 @@ def run(given: StudyInput) -> Finding:
         question=_QUESTION,
         verdicts=verdicts,
         tables={
-            "losses": loss_table(losses),
+            "losses": all_losses,
             "checkpoint-differences": pd.concat([checkpoints, per_head], ignore_index=True),
             "seed-differences": by_seed,
         },
         sections=[
-            Section("Losses", [_HOW_LOSS, _losses_beside(losses)]),
+            Section("Losses", [_HOW_LOSS, _losses_beside(all_losses)]),
             Section("These checkpoints", [_HOW_CHECKPOINTS, *_charts(checkpoints, per_head)]),
             Section("The method", [_HOW_SEEDS, *_seed_parts(by_seed, seeds)]),
         ],
         limits=_LIMITS,
-        warnings=[words for names in compared for words in trained_differently(given, names)],
+        warnings=[words for names in alike for words in trained_differently(given, names)],
         picture=_picture(checkpoints),
     )
 
@@ -182,15 +185,15 @@ def _label(row: Row) -> str:
     )
 
 
-def _losses_beside(losses: Mapping[str, Mapping[str, Losses]]):
-    rows = [
-        [
-            name,
-            *(f"{losses[name][language].nats_per_byte:.4f}" for language in LANGUAGES),
-            f"{LOSS_NATS[kind]:.4f}" if kind in LOSS_NATS else "",
-        ]
-        for name, kind in ((name, name.removeprefix("en-zh-")) for name in losses)
-    ]
+def _losses_beside(losses: pd.DataFrame) -> Html:
+    by_name: dict[str, dict[str, float]] = {}
+    for row in rows_of(losses):
+        by_name.setdefault(row["checkpoint"], {})[row["group"]] = row["value"]
+    rows = []
+    for name, nats in by_name.items():
+        published = LOSS_NATS.get(name.removeprefix("en-zh-"))
+        ours = [f"{nats[words]:.4f}" for words in LANGUAGES.values()]
+        rows.append([name, *ours, "" if published is None else f"{published:.4f}"])
     head = ["checkpoint", *LANGUAGES.values(), "published, both mixed"]
     return side_by_side("Held-out loss in nats per byte", head, rows)
 

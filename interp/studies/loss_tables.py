@@ -48,6 +48,10 @@ class Losses:
         return float(self.nats.sum() / self.n_bytes.sum())
 
 
+SeedLosses = Mapping[str, Mapping[str, float]]
+"""Nats per byte, by checkpoint and language."""
+
+
 def names_of_seed(seed: int) -> list[str]:
     """The checkpoints of one seed, plain rotary positions first."""
     return [f"{name}-seed{seed}" for name in (ROPE, *VARIANTS)]
@@ -74,14 +78,66 @@ def losses_of(given: StudyInput, name: str) -> dict[str, Losses]:
     return found
 
 
-def loss_table(losses: Mapping[str, Mapping[str, Losses]]) -> pd.DataFrame:
-    """The loss of every checkpoint, by language, in nats per byte, clustered by document."""
-    rows = []
+def complete_seeds(given: StudyInput) -> list[int]:
+    """The seeds whose three models are there with the loss that a finished training records."""
+    return [
+        seed
+        for seed in SEEDS
+        if all(
+            given.has_checkpoint(name) and LANGUAGES.keys() <= _recorded(given, name).keys()
+            for name in names_of_seed(seed)
+        )
+    ]
+
+
+def seed_losses(given: StudyInput, seeds: Sequence[int]) -> SeedLosses:
+    """What training recorded of the models of `complete_seeds` over all of its held-out text.
+
+    That is the loss of `interp.model.loss` too; of a seed only its mean is asked for, so that
+    nine models need not read the text again.
+    """
+    return {
+        name: {
+            language: _recorded(given, name)[language]["nats_per_byte"] for language in LANGUAGES
+        }
+        for seed in seeds
+        for name in names_of_seed(seed)
+    }
+
+
+def _recorded(given: StudyInput, name: str) -> Mapping[str, Mapping[str, Any]]:
+    """By language, the recorded loss of a finished model; empty if there is none."""
+    config = given.checkpoint(name).config
+    return (config.get("held_out_loss") or {}) if config.get("is_done") else {}
+
+
+def loss_table(
+    given: StudyInput, losses: Mapping[str, Mapping[str, Losses]], of_seeds: SeedLosses
+) -> pd.DataFrame:
+    """The loss of every checkpoint, by language, in nats per byte.
+
+    Args:
+        given: Where the checkpoints are from.
+        losses: Of those that read the text: with intervals, clustered by document.
+        of_seeds: Recorded ones, without an interval, of the others.
+    """
+    about = {"signal": _SIGNAL, "statistic": "loss"}
+    rows: list[dict[str, Any]] = []
     for name, by_language in losses.items():
         for language, each in by_language.items():
             loss = clustered_mean(each.nats, each.n_bytes, limits=(0.0, np.inf)).as_row()
-            about = {"checkpoint": name, "signal": _SIGNAL, "statistic": "loss"}
-            rows.append(about | {"group": LANGUAGES[language]} | loss)
+            rows.append(about | {"checkpoint": name, "group": LANGUAGES[language]} | loss)
+    for name, by_language in of_seeds.items():
+        if name in losses:
+            continue
+        for language, nats in by_language.items():
+            recorded = _recorded(given, name)[language]
+            rows.append(
+                about
+                | {"checkpoint": name, "group": LANGUAGES[language], "value": nats}
+                | {"n": recorded["n_bytes"], "n_documents": recorded["n_documents"]}
+                | {"note": "as recorded by its training"}
+            )
     return analysis_table(rows)
 
 
@@ -107,13 +163,11 @@ def differences(
     return analysis_table(rows)
 
 
-def seed_differences(
-    losses: Mapping[str, Mapping[str, Losses]], seeds: Sequence[int]
-) -> pd.DataFrame:
+def seed_differences(losses: SeedLosses, seeds: Sequence[int]) -> pd.DataFrame:
     """Differences from plain rotary positions seed by seed, and what they tell together.
 
     Args:
-        losses: By checkpoint and language.
+        losses: Of the models of every seed.
         seeds: Those of which all models are there.
 
     Returns:
@@ -126,7 +180,7 @@ def seed_differences(
             values = []
             for seed in seeds:
                 names = (f"{variant}-seed{seed}", f"{ROPE}-seed{seed}")
-                one, other = (losses[name][language].nats_per_byte for name in names)
+                one, other = (losses[name][language] for name in names)
                 values.append(one - other)
                 about = {"checkpoint": names[0], "reference": names[1], "group": words}
                 rows.append(about | _STATISTIC | {"value": one - other, "n": 1})
@@ -140,15 +194,16 @@ def seed_differences(
     return analysis_table(rows)
 
 
-def per_head_differences(
-    given: StudyInput, losses: Mapping[str, Mapping[str, Losses]]
-) -> pd.DataFrame:
-    """The per-head model beside the models of its seed."""
-    if PER_HEAD not in losses:
-        return analysis_table([])
+def beside_per_head(given: StudyInput) -> list[str]:
+    """The models of the per-head model's seed with which it is compared; those that are there."""
+    if not given.has_checkpoint(PER_HEAD):
+        return []
     seed = (given.checkpoint(PER_HEAD).config.get("recipe") or {}).get("seed")
-    beside = [f"{name}-seed{seed}" for name in (ROPE, PER_LAYER)]
-    return differences(losses, [(PER_HEAD, name) for name in beside if name in losses])
+    return [
+        name
+        for name in (f"{ROPE}-seed{seed}", f"{PER_LAYER}-seed{seed}")
+        if given.has_checkpoint(name)
+    ]
 
 
 def trained_differently(given: StudyInput, names: Sequence[str]) -> list[str]:
@@ -157,7 +212,12 @@ def trained_differently(given: StudyInput, names: Sequence[str]) -> list[str]:
     for config in [given.checkpoint(name).config for name in names]:
         recipe = config.get("recipe") or {}
         known = {key: recipe.get(key) for key in _SAME}
-        about.append(known | {key: config.get(key) for key in ("step", "n_bytes_seen")})
+        held_out = {
+            language: (loss or {}).get("n_bytes")
+            for language, loss in (config.get("held_out_loss") or {}).items()
+        }
+        known |= {key: config.get(key) for key in ("step", "n_bytes_seen")}
+        about.append(known | {"held-out text": held_out})
     differing = [key for key in about[0] if any(each[key] != about[0][key] for each in about)]
     if not differing:
         return []

@@ -159,11 +159,12 @@ def _of_spaces(spacing: pd.DataFrame) -> Verdict:
     here = ", ".join(f"{row} {spaces[row]:.2f} against {letters[row]:.2f}" for row in learned)
     wider = [row for row in learned if spaces[row] > (1 + NOTICEABLE) * letters[row]]
     if len(wider) == len(learned):
-        verdict = "Yes, in every row, by more than 5 %"
+        verdict = "Yes, in every row"
+    elif wider:
+        verdict = f"In part: in {len(wider)} of {len(learned)} rows ({', '.join(wider)})"
     else:
-        rows = f"by more than 5 % in {', '.join(wider)}" if wider else "not in any row"
-        verdict = f"{'In part' if wider else 'No'}: {rows}, of {', '.join(learned)}"
-    return Verdict(claim, published, here, f"{verdict}, in this one sentence.")
+        verdict = f"No: in none of {len(learned)} rows"
+    return Verdict(claim, published, here, f"{verdict}, by more than 5 %, in this one sentence.")
 
 
 def _of_layers(spacing: pd.DataFrame) -> Verdict:

@@ -8,16 +8,43 @@ from interp import checkpoints
 from interp.model.loss import document_losses
 from interp.reports.chart import rows_of
 from interp.studies.loss_comparison import STUDY, method_verdict
-from interp.studies.loss_tables import Losses, losses_of, seed_differences
+from interp.studies.loss_tables import losses_of, seed_differences
 from interp.studies.study import MissingCheckpoint, StudyInput
 
 pytestmark = pytest.mark.usefixtures("cache")
 
 
 def losses(nats_per_byte):
-    """Two documents of 100 bytes in each language."""
-    each = Losses(np.array([100.0, 100.0]) * nats_per_byte, np.array([100, 100]))
-    return {"en": each, "zh": each}
+    return {"en": nats_per_byte, "zh": nats_per_byte}
+
+
+def record(folder, **facts):
+    """Say in a checkpoint what its training found."""
+    path = folder / "config.json"
+    path.write_text(json.dumps(json.loads(path.read_text("utf-8")) | facts), "utf-8")
+
+
+def recorded(english, chinese, n_bytes=200):
+    return {
+        language: {
+            "nats_per_byte": nats,
+            "bits_per_byte": nats / np.log(2),
+            "n_bytes": n_bytes,
+            "n_documents": 2,
+        }
+        for language, nats in (("en", english), ("zh", chinese))
+    }
+
+
+@pytest.fixture
+def all_runs(study_checkpoints, tmp_path):
+    """All models; seed s of shared increments 0.1 + s / 10 above RoPE, of per-layer ones below."""
+    shutil.copytree(study_checkpoints, tmp_path / "runs")
+    for seed in range(3):
+        for kind, english in (("rope", 2.0), ("shared", 2.1 + seed / 10), ("per-layer", 1.9)):
+            folder = tmp_path / "runs" / f"en-zh-{kind}-seed{seed}"
+            record(folder, is_done=True, held_out_loss=recorded(english, 3.0))
+    return tmp_path / "runs"
 
 
 def of_seeds(*differences):
@@ -55,10 +82,12 @@ def test_a_missing_long_run_ends_the_study_before_anything_is_read(
     assert not cache.exists()
 
 
-def test_with_every_run_checkpoints_and_method_are_judged_apart(study_checkpoints, study_corpus):
-    with StudyInput(study_checkpoints, study_corpus, limit_bytes=4000) as given:
+def test_with_every_run_checkpoints_and_method_are_judged_apart(all_runs, study_corpus):
+    with StudyInput(all_runs, study_corpus, limit_bytes=4000) as given:
         found = STUDY.run(given)
+        read = {key[0] for key in given.used_tables}
     assert len(given.used_checkpoints) == 3 + 9 + 1
+    assert not any("seed" in name for name in read)  # their losses are known
     of_shared, method_shared, *_ = found.verdicts
     assert of_shared.published == "1.0747 - 1.0753 = -0.0006 nats per byte"
     assert "not about the method" in of_shared.verdict
@@ -67,13 +96,43 @@ def test_with_every_run_checkpoints_and_method_are_judged_apart(study_checkpoint
     seeds = found.tables["seed-differences"]
     assert len(seeds) == 2 * 2 * (3 + 2)
     values = seeds.query("statistic == 'loss_difference' and `group` == 'English'")["value"]
+    assert list(values) == pytest.approx([0.1, 0.2, 0.3, -0.1, -0.1, -0.1])
     (mean,) = seeds.query(
         "statistic == 'mean_loss_difference' and `group` == 'English' "
         "and checkpoint == 'en-zh-shared'"
     )["value"]
-    assert mean == pytest.approx(values.iloc[:3].mean())
+    assert mean == pytest.approx(0.2)
     per_head = found.tables["checkpoint-differences"]
     assert "en-zh-per-layer-per-head" not in set(per_head["checkpoint"])  # its seed is not known
+    of_seed = [r for r in rows_of(found.tables["losses"]) if r["checkpoint"] == "en-zh-rope-seed1"]
+    assert [(row["value"], row["n"], row["low"]) for row in of_seed] == [
+        (2.0, 200, None),
+        (3.0, 200, None),
+    ]
+
+
+def test_the_per_head_model_is_compared_with_those_of_its_seed(all_runs, study_corpus):
+    record(all_runs / "en-zh-per-layer-per-head", recipe={"seed": 1})
+    with StudyInput(all_runs, study_corpus, limit_bytes=4000) as given:
+        found = STUDY.run(given)
+    rows = found.tables["checkpoint-differences"]
+    of_heads = rows[rows["checkpoint"] == "en-zh-per-layer-per-head"]
+    assert list(of_heads["reference"].unique()) == ["en-zh-rope-seed1", "en-zh-per-layer-seed1"]
+    assert of_heads["low"].notna().all()
+    names = [row["checkpoint"] for row in rows_of(found.tables["losses"])]
+    assert names.count("en-zh-rope-seed1") == 2  # English and Chinese, read and not recorded
+
+
+def test_an_unfinished_seed_does_not_count_and_other_text_is_said(all_runs, study_corpus):
+    record(all_runs / "en-zh-shared-seed0", is_done=False)
+    record(all_runs / "en-zh-shared-seed1", held_out_loss=recorded(2.2, 3.0, n_bytes=100))
+    with StudyInput(all_runs, study_corpus, limit_bytes=4000) as given:
+        found = STUDY.run(given)
+    methods = [each for each in found.verdicts if each.claim.endswith("as a method.")]
+    assert [each.ours for each in methods] == ["2 of 3 seeds are there"] * 2
+    (warning,) = found.warnings
+    assert warning.startswith("en-zh-rope-seed1, en-zh-shared-seed1, en-zh-per-layer-seed1")
+    assert "differ in held-out text." in warning
 
 
 def test_without_the_seeds_the_method_is_undecided(study_checkpoints, study_corpus, tmp_path):
@@ -89,9 +148,7 @@ def test_without_the_seeds_the_method_is_undecided(study_checkpoints, study_corp
 def test_a_difference_of_training_is_said(study_checkpoints, study_corpus, tmp_path):
     for name in ("en-zh-rope", "en-zh-shared", "en-zh-per-layer"):
         shutil.copytree(study_checkpoints / name, tmp_path / name)
-    path = tmp_path / "en-zh-shared" / "config.json"
-    config = json.loads(path.read_text("utf-8"))
-    path.write_text(json.dumps(config | {"step": 7, "n_steps": 7}), "utf-8")
+    record(tmp_path / "en-zh-shared", step=7, n_steps=7)
     with StudyInput(tmp_path, study_corpus, limit_bytes=2000) as given:
         (warning,) = STUDY.run(given).warnings
     assert warning.startswith("en-zh-rope, en-zh-shared, en-zh-per-layer were not trained alike")
