@@ -39,6 +39,9 @@ BYTE_CLASSES = (
 )
 """Classes of bytes in running text, in the order in which they are shown."""
 
+ASCII_CLASSES = BYTE_CLASSES[: BYTE_CLASSES.index("lead E4-E9")]
+"""Those of them that characters of one byte have."""
+
 VOCABULARY_CLASSES = (
     "lowercase",
     "uppercase",

@@ -40,7 +40,8 @@ def byte_classes(
     Returns:
         An analysis table with four rows per column of the signal and class of
         `interp.text.BYTE_CLASSES`, in the unit of the signal; a class that the text lacks has
-        n = 0 and null values.
+        n = 0 and null values. Of a model of characters, whose documents are ASCII here, the
+        classes are those of `interp.text.ASCII_CLASSES`.
     """
     columns = table.columns(signal)
     totals = ClassTotals(len(text.BYTE_CLASSES), len(columns))
@@ -56,7 +57,7 @@ def byte_classes(
         totals,
         table,
         signal,
-        text.BYTE_CLASSES,
+        text.BYTE_CLASSES if table.tokenizer == BYTES else text.ASCII_CLASSES,
         reference=RUNNING_TEXT,
         absent="no such byte in the text",
     )

@@ -19,6 +19,7 @@ from interp.reports.position_plot import position_plot
 from interp.studies.facts import held_out_loss_in_words, model_in_words, training_in_words
 from interp.studies.plots import drawn_documents, harmless, position_traces
 from interp.text import display
+from interp.tokenizer import BYTES
 
 MAX_WARNINGS = 30
 """The most warnings that a page lists."""
@@ -28,21 +29,25 @@ OPENING = 30
 
 _LEAD_LEARNED = (
     "A transformer with rotary positions that advance by a learned increment instead of 1 says "
-    "with every byte how far it stands from the one before it. This page shows these increments "
-    "on a text."
+    "with every {token} how far it stands from the one before it. This page shows these "
+    "increments on a text."
 )
 _LEAD_PLAIN = (
-    "A transformer with plain rotary positions puts every byte 1 from the one before it. This "
+    "A transformer with plain rotary positions puts every {token} 1 from the one before it. This "
     "page shows on a text what a model with learned increments is compared with."
 )
 _DESCRIPTION = (
-    "How far apart the characters of {text} stand in every layer, which bytes a layer steps over, "
-    "and whether it knows where Chinese words end."
+    "How far apart the characters of {text} stand in every layer, which {token}s a layer steps "
+    "over{words}."
 )
 _HOW_POSITIONS = (
     "A character stands at the running sum of the increments up to and including its last byte; "
     "the separator before the text is 0. Faint lines follow a character from row to row. "
     "Spaces count as characters; a byte that is no valid UTF-8 shows as its hex."
+)
+_HOW_POSITIONS_OF_CHARACTERS = (
+    "A character stands at the running sum of the increments up to and including its own; 0 is "
+    "before the first. Faint lines follow a character from row to row. Spaces count as characters."
 )
 _HOW_BOUNDARIES = (
     "For every gap between two Chinese characters: is the increment at the next character's lead "
@@ -60,8 +65,11 @@ _HOW_BASELINES = (
     "neighbours (branching entropy). Compare scores that have seen the same of the next character."
 )
 _HOW_CLASSES = (
-    "Mean increment of every byte by its class, in positions; plain rotary positions have 1 "
-    "everywhere. Lead bytes E4 to E9 begin most Chinese characters, continuation bytes end them."
+    "Mean increment of every {token} by its class, in positions; plain rotary positions have 1 "
+    "everywhere."
+)
+_HOW_CLASSES_OF_BYTES = (
+    " Lead bytes E4 to E9 begin most Chinese characters, continuation bytes end them."
 )
 _HOW_VOCABULARY = (
     "What the token alone decides, every byte value counted once however frequent it is, {which}."
@@ -98,33 +106,25 @@ def first_look_page(
     n_rows = len(increments.columns("increment"))
     drawn = drawn_documents(increments.documents, n_rows=n_rows, max_plots=max_plots)
     traces = list(position_traces(increments, drawn))
-    sections = [
-        _positions_section(increments, traces, n_drawn=len(drawn)),
+    is_bytes = increments.tokenizer == BYTES
+    token = "byte" if is_bytes else "character"
+    sections = [_positions_section(increments, traces, n_drawn=len(drawn))]
+    if is_bytes:
+        sections.append(_boundaries_section(word_boundaries))
+    sections.append(
         pages.Section(
-            "Word boundaries",
+            f"{token.capitalize()} classes",
             [
-                _HOW_BOUNDARIES,
-                auc_chart(word_boundaries),
-                baseline_chart(word_boundaries),
-                _HOW_BASELINES,
+                _HOW_CLASSES.format(token=token) + (_HOW_CLASSES_OF_BYTES if is_bytes else ""),
+                byte_class_chart(running, kind=f"{token} class"),
                 pages.table(
-                    word_boundaries,
-                    caption="Areas under the ROC curve",
-                    file_name="word-boundary-auc.csv",
+                    running,
+                    caption=f"{token.capitalize()} classes in running text",
+                    file_name=f"{token}-classes.csv",
                 ),
             ],
-        ),
-        pages.Section(
-            "Byte classes",
-            [
-                _HOW_CLASSES,
-                byte_class_chart(running),
-                pages.table(
-                    running, caption="Byte classes in running text", file_name="byte-classes.csv"
-                ),
-            ],
-        ),
-    ]
+        )
+    )
     if len(vocabulary):
         is_unknown = any(COUNTS_UNKNOWN in note for note in vocabulary["note"].dropna())
         sections.append(
@@ -142,12 +142,16 @@ def first_look_page(
     is_learned = isinstance(checkpoint.model.config.position, IncrementsConfig)
     return pages.page(
         f"Increments of {checkpoint.name}",
-        lead=[_LEAD_LEARNED if is_learned else _LEAD_PLAIN],
+        lead=[(_LEAD_LEARNED if is_learned else _LEAD_PLAIN).format(token=token)],
         facts=_facts(checkpoint, increments, word_boundaries, text=text, command=command),
         warnings=[*_shortened(warnings), *_dropped_marks(increments)],
         sections=sections,
         footer=f"Made by interp {interp.__version__}.",
-        description=_DESCRIPTION.format(text=f"{harmless(text)}{_opening(traces)}"),
+        description=_DESCRIPTION.format(
+            text=f"{harmless(text)}{_opening(traces)}",
+            token=token,
+            words=", and whether it knows where Chinese words end" if is_bytes else "",
+        ),
         picture=position_picture(traces[0]) if traces else "",
     )
 
@@ -165,7 +169,8 @@ def _positions_section(
     increments: IncrementTable, traces: Sequence[PositionTrace], *, n_drawn: int
 ) -> pages.Section:
     n_with_text = sum(n_bytes > 0 for n_bytes in increments.documents["n_bytes"].tolist())
-    parts: list[Any] = [_HOW_POSITIONS]
+    is_bytes = increments.tokenizer == BYTES
+    parts: list[Any] = [_HOW_POSITIONS if is_bytes else _HOW_POSITIONS_OF_CHARACTERS]
     if n_drawn < n_with_text:
         parts.append(
             f"{n_drawn} of {n_with_text:,} texts are drawn, the first ones of every source; "
@@ -173,6 +178,23 @@ def _positions_section(
         )
     parts += [position_plot(trace) for trace in traces]
     return pages.Section("Character positions", parts)
+
+
+def _boundaries_section(word_boundaries: pd.DataFrame) -> pages.Section:
+    return pages.Section(
+        "Word boundaries",
+        [
+            _HOW_BOUNDARIES,
+            auc_chart(word_boundaries),
+            baseline_chart(word_boundaries),
+            _HOW_BASELINES,
+            pages.table(
+                word_boundaries,
+                caption="Areas under the ROC curve",
+                file_name="word-boundary-auc.csv",
+            ),
+        ],
+    )
 
 
 def _opening(traces: Sequence[PositionTrace]) -> str:
@@ -202,6 +224,8 @@ def _facts(
         if n_held_out
         else "not known to be held out"
     )
+    is_bytes = increments.tokenizer == BYTES
+    references = word_boundaries["reference"].dropna().unique() if is_bytes else ()
     facts = [
         ("Checkpoint", f"{checkpoint.name} (weights {checkpoint.fingerprint[:12]})"),
         ("Model", model_in_words(checkpoint)),
@@ -215,7 +239,7 @@ def _facts(
             f"{manifest['dtype']}",
         ),
         ("Within 0.1 % of the bound", _saturation_in_words(increments)),
-        ("Word reference", ", ".join(word_boundaries["reference"].dropna().unique())),
+        ("Word reference", ", ".join(references)),
         ("Command", command),
     ]
     # names of texts and corpora, and the command's own text, may hold anything

@@ -1,8 +1,10 @@
 import json
+import re
 import shutil
 
 import pytest
 from saved_checkpoint import save_tiny
+from small_family import LINE, save_family
 
 from interp import checkpoints, tables
 from interp.checkpoints import save
@@ -13,6 +15,7 @@ from interp.reports.document import plotly_file
 from interp.studies.demo import demo
 from interp.studies.report import report
 from interp.studies.results import results
+from interp.training.family import run_name
 
 pytestmark = pytest.mark.usefixtures("cache")
 
@@ -40,6 +43,16 @@ def test_a_report_of_a_model_with_shared_increments_per_head(tmp_path):
     )
     found = report(checkpoint, TextInput(literal=b"text"), tmp_path / "page.html")
     assert "all layers share their increments, one per head" in found.page
+
+
+def test_a_report_of_a_model_of_characters_does_not_speak_of_bytes(tmp_path):
+    save_family(tmp_path / "family", members=("increments",), seeds=(0,))
+    checkpoint = checkpoints.load(tmp_path / "family" / run_name("increments", 0))
+    found = report(checkpoint, TextInput(literal=LINE.encode()), tmp_path / "page.html")
+    assert "Character classes" in found.page
+    assert "says with every character" in found.page
+    for words in ("separator", "jieba", "lead byte", "Lead byte", "yte class", "every byte"):
+        assert words not in re.sub(r"<(script|style).*?</\1>", "", found.page, flags=re.DOTALL)
 
 
 def test_a_demo_runs_again_on_its_own_folder(tiny, tmp_path):
