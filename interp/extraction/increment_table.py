@@ -25,6 +25,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from jaxtyping import Float32, Int32
 
+from interp.corpus.files import shown
 from interp.errors import InputError, reason
 from interp.extraction.manifest import COLUMN, MANIFEST, read_manifest
 from interp.extraction.shards import Shard
@@ -218,7 +219,7 @@ class IncrementTable:
             values = [s.values for s in of_document]
             context = [s.context for s in of_document]
             if self.tokenizer != BYTES:  # as if an undefined separator stood before it
-                tokens = self._as_bytes(tokens, n_bytes)
+                tokens = self._as_bytes(tokens, n_bytes, f"{shown(source)}: document {doc}")
                 offsets = np.concatenate([[-1], offsets])
                 values.insert(0, np.full((1, len(self.columns(signal))), np.nan, np.float32))
                 context.insert(0, np.zeros(1, np.int32))
@@ -237,8 +238,13 @@ class IncrementTable:
                 context=np.concatenate(context),
             )
 
-    def _as_bytes(self, tokens: np.ndarray, n_bytes: int) -> np.ndarray:
+    def _as_bytes(self, tokens: np.ndarray, n_bytes: int, where: str) -> np.ndarray:
         """The ids of characters as those of a byte model, the separator before them.
+
+        Args:
+            tokens: The ids.
+            n_bytes: Of the document.
+            where: What it is called.
 
         Raises:
             InputError: A character has several bytes.
@@ -249,9 +255,9 @@ class IncrementTable:
         found = as_bytes[tokens] if is_known else np.full(1, -1)
         if len(tokens) != n_bytes or found.min(initial=0) < 0:
             raise InputError(
-                f"{self.folder}: its tokens are characters, and some are of several bytes: this "
-                "is read of bytes only",
-                "use a text of ASCII characters alone, or a model of bytes",
+                f"{where}: of a model whose tokens are characters only ASCII text is analysed, "
+                "and some characters here are of several bytes",
+                "Use a text of ASCII characters alone, or a model of bytes.",
             )
         return np.concatenate([[BYTES.d_vocab - 1], found])
 

@@ -68,7 +68,7 @@ def test_a_text_of_ascii_is_read_by_documents_as_bytes_are(tmp_path):
 def test_characters_of_several_bytes_are_not_taken_for_bytes(tmp_path):
     table = extract(checkpoint_for(MIXED), documents(MIXED), tmp_path / "t")
     assert rows_of(table, "increment")["L1"].notna().all()
-    with pytest.raises(InputError, match="some are of several bytes"):
+    with pytest.raises(InputError, match="some characters here are of several bytes"):
         list(table.read_documents())
 
 
