@@ -138,18 +138,30 @@ def class_rows(
         absent: The note of a class that the text lacks.
     """
     counts, sums = totals.per_document()
+    limits = _limits(table, signal)
     rows = []
     for column, name in enumerate(table.columns(signal)):
         for index, class_name in enumerate(class_names):
             shared = class_fields(table, signal, name, class_name, reference)
             n_documents = int((counts[:, index, column] > 0).sum())
             note = totals.note(index, column, absent)
-            mean = clustered_mean(sums[:, index, column], counts[:, index, column]).as_row()
+            mean = clustered_mean(
+                sums[:, index, column], counts[:, index, column], limits=limits
+            ).as_row()
             mean["note"] = joined(mean["note"], note) if mean["n"] else note
             rows.append(shared | mean | {"statistic": "mean"})
             shared |= {"n_documents": n_documents, "note": note}
             rows += totals.spread_rows(index, column, shared)
     return rows
+
+
+def _limits(table: IncrementTable, signal: str) -> tuple[float, float]:
+    """Between what every value lies: increments are positive, and have a bound or none."""
+    if signal != "increment":
+        return -np.inf, np.inf
+    bound = table.manifest["signals"][signal]["bound"]
+    is_kept = bound is not None and table.manifest["intervention"] is None
+    return 0.0, bound if is_kept else np.inf
 
 
 def class_fields(

@@ -52,15 +52,18 @@ def table_of() -> Callable[..., TableInMemory]:
         values: Callable[[int, bytes], np.ndarray],
         columns: tuple[str, ...] = ("L0",),
         vocabulary: pd.DataFrame | None = None,
+        bound: float | None = None,
+        intervention: dict | None = None,
     ) -> TableInMemory:
         arrays = [
             np.asarray(values(doc, content), dtype=np.float32).reshape(-1, len(columns))
             for doc, content in enumerate(texts)
         ]
-        about = {"columns": list(columns), "sees": "token"}
+        about = {"columns": list(columns), "sees": "token", "bound": bound}
         manifest = {
             "checkpoint": "tiny",
             "signals": {"increment": about},
+            "intervention": intervention,
             "tokenizer": BYTES.to_dict(),
         }
         return TableInMemory(Path("in memory"), manifest, texts, arrays, vocabulary)

@@ -44,6 +44,23 @@ def test_moments_of_running_text_by_hand(table_of):
     assert pd.isna(row(table, "sd", "space")["value"])
 
 
+@pytest.mark.parametrize(
+    ("kept", "low", "high"),
+    [
+        ({"bound": 10.0}, 0.0, 10.0),
+        ({}, 0.0, 9.5 + 0.5 * 12.7062),
+        ({"bound": 10.0, "intervention": {"kind": "scale"}}, 0.0, 9.5 + 0.5 * 12.7062),
+    ],
+)
+def test_intervals_end_where_increments_do(table_of, kept, low, high):
+    values = [[1.0, 0.1, 9.0], [1.0, 1.9, 10.0]]  # separator, digit, space
+    table = byte_classes(table_of([b"1 ", b"2 "], lambda doc, _: values[doc], **kept))
+    assert row(table, "mean", "digit")["low"] == low
+    space = row(table, "mean", "space")
+    assert space["high"] == pytest.approx(high, rel=1e-4)
+    assert space["low"] == pytest.approx(9.5 - 0.5 * 12.7062, rel=1e-4)
+
+
 def test_classes_that_the_text_lacks_are_null(table_of):
     table = byte_classes(table_of([b"a"], lambda *_: [1.0, 1.0]))
     for statistic in ("mean", "sd", "min", "max"):
