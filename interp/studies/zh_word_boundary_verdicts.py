@@ -123,9 +123,10 @@ def _of_middle_layers(layers: Sequence[Row], table: pd.DataFrame) -> Verdict:
             f"alone could give{_beside_published(best['value'])}."
         )
     elif low > CHANCE:
+        beside = "below" if best["high"] < ceiling else "not surely above"
         verdict = (
-            f"Not shown: {row_name(best)} is above chance, but not surely above the {ceiling:.3f} "
-            "that the lead byte alone could give."
+            f"Not shown: {row_name(best)} is above chance, but {beside} the {ceiling:.3f} that "
+            "the lead byte alone could give."
         )
     else:
         verdict = "No: no middle layer is above chance in this model."
