@@ -128,7 +128,7 @@ def order_verdict(which: str, table: pd.DataFrame, published: Sequence[Published
     answer = (
         "Repeated, class by class."
         if tau == 1
-        else "Repeated in kind, not class by class."
+        else "In part: the orders agree better than chance would have them, not class by class."
         if p_value < 0.05
         else "Not repeated: the orders agree no better than chance would have them."
     )

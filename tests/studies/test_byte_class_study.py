@@ -52,7 +52,7 @@ def test_a_model_that_is_the_other_way_round_does_not():
 def test_neighbours_that_change_places_are_repeated_in_kind():
     swapped = published_means() | {"lowercase": 0.80, "continuation": 0.79}
     verdict = order_verdict("The shared model", table_with(swapped), SHARED_CLASSES)
-    assert verdict.verdict == "Repeated in kind, not class by class."
+    assert verdict.verdict.startswith("In part: the orders agree better than chance")
 
 
 @pytest.mark.parametrize(
