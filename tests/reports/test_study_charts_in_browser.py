@@ -8,6 +8,7 @@ from interp.reports.page import Section, page
 from interp.reports.scatter_chart import scatter_chart
 from interp.reports.series import Series
 from interp.reports.step_chart import step_chart
+from interp.reports.verdicts import side_by_side
 from interp.tables import analysis_table
 
 STEPS = (10, 100, 1000)
@@ -56,6 +57,8 @@ def address(tmp_path_factory):
             y_title="tokens",
         ),
     ]
+    ranges = [["lowercase", "0.68 to 0.96 (0.79)", "0.97 to 1.08 (1.02)"]]
+    charts.append(side_by_side("Shared increments", ["class", "published", "here"], ranges))
     path = tmp_path_factory.mktemp("page") / "page.html"
     path.write_text(page("Charts", sections=[Section("Charts", charts)]), encoding="utf-8")
     return path.as_uri()
@@ -81,3 +84,10 @@ def test_every_series_panel_and_line_is_drawn(watched, address, width):
         "<i>there</i>",
     ]
     assert watched.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_ours_beside_the_published_is_seen_on_a_narrow_screen(watched, address):
+    watched.set_viewport_size({"width": 390, "height": 900})
+    watched.goto(address)
+    table = watched.locator(".scroll", has_text="0.97 to 1.08").first
+    assert table.evaluate("it => it.scrollWidth <= it.clientWidth")
