@@ -159,9 +159,9 @@ def _limits(table: IncrementTable, signal: str) -> tuple[float, float]:
     """Between what every value lies: increments are positive, and have a bound or none."""
     if signal != "increment":
         return -np.inf, np.inf
-    bound = table.manifest["signals"][signal]["bound"]
-    is_kept = bound is not None and table.manifest["intervention"] is None
-    return 0.0, bound if is_kept else np.inf
+    bound: float | None = table.manifest["signals"][signal]["bound"]
+    is_changed = table.manifest["intervention"] is not None
+    return 0.0, np.inf if bound is None or is_changed else bound
 
 
 def class_fields(

@@ -16,14 +16,18 @@ from interp.studies.study import Finding, Study, StudyInput
 LANGUAGE = "en"
 SHARED, PER_LAYER = "en-zh-shared", "en-zh-per-layer"
 
+LEVEL = 0.05
+"""Of the one-sided test against increments dealt at random."""
+
 _QUESTION = (
     "Training never says what a space or a full stop is. Does a model put them farther from the "
-    "byte before them than it puts letters, so that a threshold on the increment finds them?"
+    "byte before them than it puts other bytes, so that a threshold on the increment finds them?"
 )
 _HOW = (
     "For every byte of the English text: is the increment at the byte larger if the byte is a "
     "space, a newline or one of . ! ? , ; : -? Areas are ROC-AUC: 0.5 is chance, and below 0.5 a "
-    "delimiter has the smaller increment."
+    "delimiter has the smaller increment. Where one kind is told from every other byte, the other "
+    "kinds are among these: of two that both stand apart, the nearer one cannot reach 1."
 )
 _BYTE_ALONE = (
     "The shared increment and that of layer 0 are functions of the byte alone, and so is what is "
@@ -44,7 +48,9 @@ _LIMITS = (
     "Bytes outside ASCII (dashes, curved quotation marks, letters with accents) count as other "
     "bytes.",
     "The intervals are over documents: another text of the same kind and the same checkpoint. "
-    "Another seed is another model; these are one run each.",
+    "Another seed is another model; these are one run each, of 20 MB of text where the published "
+    "model had read 1.6 GB.",
+    "Each interval is for itself: they are not simultaneous over layers or kinds.",
 )
 
 
@@ -86,51 +92,48 @@ STUDY = Study(
 
 def shared_verdict(areas: pd.DataFrame) -> Verdict:
     """What the areas of the shared increment say of the published one."""
-    area, dealt = _shared_or_layer_0(areas)
+    area, dealt, p_value = _shared_or_layer_0(areas)
     claim = "Thresholding the shared increment finds space, newline and punctuation in English."
     published = f"AUC {EN_DELIMITERS_AUC:.2f}"
     if area["value"] is None:
         return Verdict(claim, published, "not defined", f"Undecided: {area['note']}.")
-    if area["value"] <= dealt["high"]:
-        answer = "Not repeated: increments dealt to the bytes at random reach as much."
+    if p_value >= LEVEL:
+        answer = f"Not repeated: {p_value:.2g} of dealings at random reach as much."
     elif area["value"] >= EN_DELIMITERS_AUC - 0.005:
-        answer = "Repeated: at least the published area, far above increments dealt at random."
+        answer = "Repeated: at least the published area, and more than chance would give."
     else:
         answer = (
-            "Repeated in kind: delimiters have the larger increments, beyond what increments dealt "
-            "at random reach, but the area is below the published one."
+            "Repeated in kind: delimiters have the larger increments, more than chance would give, "
+            "but the area is below the published one."
         )
-    return Verdict(claim, published, _in_words(area, dealt), answer)
+    return Verdict(claim, published, _in_words(area, dealt, p_value), answer)
 
 
 def _by_the_byte_in_layer_0(areas: pd.DataFrame) -> Verdict:
-    area, dealt = _shared_or_layer_0(areas)
-    claim = "Layer 0 of the per-layer model, which too sees the byte alone, finds them."
+    area, dealt, p_value = _shared_or_layer_0(areas)
+    claim = "Layer 0 of the per-layer model, which also sees only the byte, finds them."
     published = "no area; space and newline at 9.99 of at most 10, lowercase at 1.21 to 2.53"
     if area["value"] is None:
         return Verdict(claim, published, "not defined", f"Undecided: {area['note']}.")
-    is_above = area["value"] > dealt["high"]
-    answer = (
-        "It does, beyond what its increments reach when dealt at random."
-        if is_above
-        else "Not shown: its increments dealt at random reach as much."
-    )
-    return Verdict(claim, published, _in_words(area, dealt), answer)
+    reached = f"{p_value:.2g} of dealings at random reach as much"
+    answer = f"It does: only {reached}." if p_value < LEVEL else f"Not shown: {reached}."
+    return Verdict(claim, published, _in_words(area, dealt, p_value), answer)
 
 
-def _shared_or_layer_0(areas: pd.DataFrame) -> tuple[Row, Row]:
-    """The first column's area for all delimiters, and that of its values dealt at random."""
+def _shared_or_layer_0(areas: pd.DataFrame) -> tuple[Row, Row, float]:
+    """The first column's area for all delimiters, that of its values dealt at random, and p."""
     rows = [row for row in rows_of(areas) if row["group"] == DELIMITERS]
     area = next(row for row in rows if row["statistic"] == "roc_auc")
     dealt = [row for row in rows if row["statistic"] == "permuted_roc_auc"]
-    return area, dealt[0] if dealt else {}
+    p_values = [row["value"] for row in rows if row["statistic"] == "permutation_p"]
+    return area, dealt[0] if dealt else {}, p_values[0] if p_values else 1.0
 
 
-def _in_words(area: Row, dealt: Row) -> str:
+def _in_words(area: Row, dealt: Row, p_value: float) -> str:
     interval = "" if area["low"] is None else f" [{area['low']:.3f}, {area['high']:.3f}]"
     return (
-        f"AUC {area['value']:.3f}{interval}; dealt at random {dealt['low']:.2f} to "
-        f"{dealt['high']:.2f}"
+        f"AUC {area['value']:.3f}{interval} over {area['n']:,} bytes; 95 % of dealings at random "
+        f"{dealt['low']:.2f} to {dealt['high']:.2f}, one-sided p = {p_value:.2g}"
     )
 
 
@@ -166,18 +169,22 @@ def _by_group(areas: pd.DataFrame):
     }
     rows = [[name, *(of_row[group] for group in GROUPS)] for name, of_row in cells.items()]
     rows.append(["share of bytes", *(shares.get(group, "") for group in GROUPS)])
-    return side_by_side("The same against every other byte, apart", ["increment", *GROUPS], rows)
+    return side_by_side("Each kind against every other byte", ["increment", *GROUPS], rows)
 
 
 def _permuted(areas: pd.DataFrame):
     rows = []
     for row in rows_of(areas.query("statistic == 'permuted_roc_auc'")):
-        where = "checkpoint == @row['checkpoint'] and statistic == 'roc_auc'"
-        ours = areas.query(f"{where} and `group` == @row['group']").iloc[0]["value"]
+        same = areas.query("checkpoint == @row['checkpoint'] and `group` == @row['group']")
+        ours, p_value = (
+            same.query("statistic == @statistic").iloc[0]["value"]
+            for statistic in ("roc_auc", "permutation_p")
+        )
         interval = f"{row['low']:.3f} to {row['high']:.3f}"
-        rows.append([f"{_name(row)}, {row['group']}", f"{ours:.3f}", interval, row["note"]])
+        name = f"{_name(row)}, {row['group']}"
+        rows.append([name, f"{ours:.3f}", interval, f"{p_value:.2g}", row["note"]])
     return side_by_side(
         "Against increments dealt to the bytes at random",
-        ["increment", "AUC", "95 % of dealings", "among"],
+        ["increment", "AUC", "95 % of dealings", "one-sided p", "among"],
         rows,
     )

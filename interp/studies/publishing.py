@@ -28,7 +28,7 @@ NOT_COMPARABLE = (
 _MOST_IN_FACTS = 12
 """Checkpoints that the head of a page lists one by one."""
 
-_TEXT_HEAD = "\n| text | language | bytes | rows | SHA-256 |\n|---|---|---|---|---|"
+_TEXT_HEAD = "\n| text | language | bytes of the file | rows | SHA-256 |\n|---|---|---|---|---|"
 
 
 def run_study(study: Study, given: StudyInput, out: str | Path) -> tuple[Path, ...]:
@@ -200,7 +200,11 @@ def _readme(
     ]
     has_texts = bool(files or treebanks)
     found = [
-        f"- {_cell(verdict.claim)} **{_cell(verdict.verdict)}**" for verdict in finding.verdicts
+        f"- {_cell(verdict.claim)}"
+        + (f" Published: {_cell(verdict.published)}." if verdict.published else "")
+        + (f" Here: {_cell(verdict.ours)}." if verdict.ours else "")
+        + f" **{_cell(verdict.verdict)}**"
+        for verdict in finding.verdicts
     ]
     return "\n".join(
         [
@@ -212,10 +216,7 @@ def _readme(
             *found,
             "\n| checkpoint | training | SHA-256 of the weights |\n|---|---|---|",
             *checkpoints,
-            *(
-                ["\n| text | language | bytes | rows | SHA-256 |\n|---|---|---|---|---|"]
-                * has_texts
-            ),
+            *([_TEXT_HEAD] * has_texts),
             *files,
             *treebanks,
             "",

@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from interp.analyses.delimiters import GROUPS, delimiter_auc, permuted_auc
+from interp.analyses.delimiters import GROUPS, N_PERMUTATIONS, delimiter_auc, permuted_areas
 
 TEXTS = [b"One, two. Three\nfour (5)!", b"A b c", "Caf\u00e9 \u2014 \u4e2d\u6587, ok".encode()]
 RNG = np.random.default_rng(3)
@@ -46,7 +46,15 @@ def test_areas_are_those_of_scikit_learn_over_all_bytes_of_all_texts(table_of):
 def test_what_the_byte_decides_is_also_dealt_at_random(table_of):
     vocabulary = pd.DataFrame({"token": range(257), "n_in_training": 1, "shared": BY_BYTE})
     decided = delimiter_auc(table_of(TEXTS, by_byte, ("shared",), vocabulary))
-    assert area(decided, "space", "permuted_roc_auc")["value"] == pytest.approx(0.5, abs=0.05)
+    dealt = area(decided, "space", "permuted_roc_auc")
+    assert dealt["value"] == pytest.approx(0.5, abs=0.05)
+    assert dealt["note"] == f"{len(set(b''.join(TEXTS)))} byte values"
+    ours = area(decided, "space")["value"]
+    p_value = area(decided, "space", "permutation_p")["value"]
+    content = np.frombuffer(b"".join(TEXTS), dtype=np.uint8)
+    reached = (permuted_areas(BY_BYTE[:256], content, content == 32) >= ours).sum()
+    assert p_value == (reached + 1) / (N_PERMUTATIONS + 1)
+    assert 0.01 < p_value < 0.99
     contextual = delimiter_auc(table_of(TEXTS, by_byte))
     assert "permuted_roc_auc" not in set(contextual["statistic"])
 
@@ -54,22 +62,23 @@ def test_what_the_byte_decides_is_also_dealt_at_random(table_of):
 def test_dealings_by_hand():
     # two byte values, one of them the member: it has the larger value in half of the dealings
     content = np.frombuffer(b"a a a", dtype=np.uint8)
-    found = permuted_auc(np.arange(256.0), content, content == 32, n_permutations=400)
-    assert found["value"] == pytest.approx(0.5, abs=0.1)
-    assert (found["low"], found["high"]) == (0.0, 1.0)
-    assert found["note"] == "2 byte values"
+    found = permuted_areas(np.arange(256.0), content, content == 32, n_permutations=1_400)
+    assert len(found) == 1_400
+    assert set(found) == {0.0, 1.0}
+    assert found.mean() == pytest.approx(0.5, abs=0.05)
 
 
 def test_dealing_what_is_all_alike_changes_nothing():
     content = np.frombuffer(b"".join(TEXTS), dtype=np.uint8)
-    found = permuted_auc(np.ones(256), content, content == 32, n_permutations=20)
-    assert (found["low"], found["value"], found["high"]) == (0.5, 0.5, 0.5)
+    found = permuted_areas(np.ones(256), content, content == 32, n_permutations=20)
+    assert list(found) == [0.5] * 20
 
 
 def test_a_dealing_has_the_area_that_scikit_learn_gives():
     content = np.frombuffer(b"".join(TEXTS), dtype=np.uint8)
     values, labels, present = BY_BYTE[:256], content == 32, np.unique(content)
+    order = np.random.default_rng(7).permuted(np.arange(len(present))[None], axis=1)[0]
     dealt = np.zeros(256)
-    dealt[present] = np.random.default_rng(7).permutation(values[present])
-    found = permuted_auc(values, content, labels, n_permutations=1, seed=7)
-    assert found["value"] == pytest.approx(roc_auc_score(labels, dealt[content]))
+    dealt[present[order]] = np.sort(values[present])
+    (found,) = permuted_areas(values, content, labels, n_permutations=1, seed=7)
+    assert found == pytest.approx(roc_auc_score(labels, dealt[content]))

@@ -7,7 +7,14 @@ from interp.analyses.byte_classes import vocabulary_byte_classes
 from interp.corpus.sources import sample_documents
 from interp.extraction.extract import extract
 from interp.reports.chart import rows_of
-from interp.studies.byte_class_study import STUDY, means, order_verdict, words_apart_verdict
+from interp.studies.byte_class_study import (
+    STUDY,
+    chinese_signs_verdict,
+    farthest_verdict,
+    means,
+    order_verdict,
+    words_apart_verdict,
+)
 from interp.studies.published import LAYER_0_CLASSES, SHARED_CLASSES
 from interp.studies.study import StudyInput
 from interp.text import VOCABULARY_CLASSES
@@ -53,6 +60,40 @@ def test_neighbours_that_change_places_are_repeated_in_kind():
     swapped = published_means() | {"lowercase": 0.80, "continuation": 0.79}
     verdict = order_verdict("The shared model", table_with(swapped), SHARED_CLASSES)
     assert verdict.verdict.startswith("In part: the orders agree better than chance")
+    # 3 pairs inside, 15 among the six others, of which one is turned round
+    assert "of the 18 pairs" in verdict.verdict
+    assert "17 are in the published order" in verdict.verdict
+
+
+def test_classes_that_are_level_in_the_published_table_have_no_order():
+    table = table_with({each.group: each.middle for each in LAYER_0_CLASSES})
+    verdict = order_verdict("Layer 0", table, LAYER_0_CLASSES)
+    assert verdict.verdict == "Repeated, class by class."
+    assert verdict.published.endswith("space = newline")
+
+
+def test_the_farthest_classes_are_named():
+    alike = farthest_verdict(table_with(published_means()), SHARED_CLASSES)
+    assert alike.verdict == "Repeated."
+    assert alike.ours == alike.published == "separator 2.90, newline 2.12, . ! ? 1.18"
+    other = farthest_verdict(table_with(published_means() | {"space": 2.5}), SHARED_CLASSES)
+    assert other.verdict == "Not repeated."
+    assert other.ours.startswith("separator 2.90, space 2.50")
+
+
+@pytest.mark.parametrize(
+    ("signs", "answer"), [(1.1, "Yes."), (0.9, "No: they are nearer."), (1.01, "Undecided")]
+)
+def test_full_width_signs_are_judged_in_chinese_text(signs, answer):
+    about = {"checkpoint": "en-zh-shared", "statistic": "mean"}
+    table = tables.analysis_table(
+        about
+        | {"group": group, "reference": f"running text, {language}"}
+        | {"value": value, "low": value - 0.02, "high": value + 0.02}
+        for language, shift in (("Chinese", 0.0), ("English", 5.0))
+        for group, value in (("lead, other", signs + shift), ("lead E4-E9", 1.0))
+    )
+    assert chinese_signs_verdict(table).verdict.startswith(answer)
 
 
 @pytest.mark.parametrize(
@@ -78,7 +119,7 @@ def test_published_and_ours_stand_in_one_table(study_checkpoints, study_corpus):
     assert set(ours["checkpoint"]) == {"en-zh-shared", "en-zh-per-layer"}
     running = found.tables["running-text"]
     assert set(running["reference"]) == {"running text, English", "running text, Chinese"}
-    assert len(found.verdicts) == 4
+    assert len(found.verdicts) == 6
     _, beside, *_ = found.sections[0].parts
     assert '<th scope="row">separator</th><td class="number">2.90</td>' in str(beside)
 

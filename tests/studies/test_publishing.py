@@ -61,7 +61,8 @@ def test_a_study_leaves_its_tables_how_they_were_made_and_its_page(
     size = f"{english.stat().st_size:,}"
     assert f"| heldout.parquet | English | {size} | {n_rows} | `{digest}` |" in about
     assert "Chinese" not in about  # it was given, but not asked for
-    assert "- It is \\| so. **Undecided: too few.**" in about
+    found = "- It is \\| so. Published: 0.97. Here: 0.5. **Undecided: too few.**"
+    assert found in about
     assert "torch" in about
     for words in (
         "Is it &lt;so&gt;?",

@@ -45,11 +45,13 @@ def answers(table, *, shared=None, **scripts):
     ("layers", "layer_0", "middle", "reversed_layers"),
     [
         ((0.5, 0.6, 0.6, 0.5), "Yes", "Yes: L1 is above chance and above the 0.550", "Not found"),
-        ((0.47, 0.56, 0.4, 0.8), "Nearly", "but not surely above the 0.550", "Yes: L0, L2"),
-        ((0.5, 0.525, 0.4, 0.5), "Yes", "chance, but below the 0.550", "Yes: L2"),
+        ((0.47, 0.56, 0.4, 0.8), "Nearly", "but not surely above the 0.550", "Yes: L2, by more"),
+        ((0.5, 0.525, 0.4, 0.5), "Yes", "chance, but below the 0.550", "Yes: L2, by more"),
         ((0.7, 0.5, 0.5, 0.9), "No: it is further", "No: no middle layer", "Not found"),
         ((0.5, 0.72, 0.73, 0.5), "Yes", "more than in either published run", "Not found"),
-        ((0.5, 0.4, 0.6, 0.5), "Yes", "Yes: L2", "Yes: L1; in L1 by more than the lead byte"),
+        ((0.5, 0.4, 0.6, 0.5), "Yes", "The other way round, L1 knows more", "Yes: L1, by more"),
+        ((0.47, 0.6, 0.4, 0.5), "Nearly", "Yes: L1", "Yes: L2, by more"),
+        ((0.47, 0.6, 0.5, 0.5), "Nearly", "Yes: L1", "Not shown: L0, by no more than"),
         ((None, None, None, None), "Not defined", "Not defined", "Not found"),
     ],
 )
@@ -75,13 +77,15 @@ def test_the_shared_model_is_judged_where_it_is_there():
     assert answers(table, shared=areas(0.7))[3].startswith("No")
 
 
-def test_scripts_are_compared_in_the_best_middle_layer():
+def test_scripts_are_compared_in_every_layer():
     table = areas(0.5, 0.5, 0.6, 0.5)
     assert answers(table)[4] == "Not measured."
-    same = answers(table, simplified=areas(0.5, 0.9, 0.6, 0), traditional=areas(0, 0.1, 0.59, 0))
-    assert same[4].startswith("No difference to be seen in L2")
-    other = answers(table, simplified=areas(0, 0, 0.7, 0), traditional=areas(0, 0, 0.6, 0))
-    assert other[4].startswith("No: L2 goes along with jieba better in simplified")
+    same = answers(table, simplified=areas(0.5, 0.5, 0.6), traditional=areas(0.5, 0.53, 0.59))
+    assert same[4] == "Yes, as far as can be seen: in all 3 layers the intervals meet."
+    other = answers(table, simplified=areas(0.5, 0.4, 0.7), traditional=areas(0.5, 0.5, 0.6))
+    assert other[4].startswith("In 1 of 3 layers; not in L1, L2.")
+    none = answers(table, simplified=areas(0.5, None), traditional=areas(0.5, 0.5))
+    assert none[4].startswith("Undecided")
 
 
 @pytest.fixture(scope="module")
@@ -103,11 +107,13 @@ def test_the_study_repeats_a_small_part_on_the_sample_text(
         found = STUDY.run(given)
         table = given.extraction(given.checkpoint("en-zh-per-layer"), "zh")
         segmenter = find_segmenter("zh")
-        labels, scores = [], []
+        labels, scores, at_lead = [], [], []
         for document in table.read_documents("increment"):
             gaps = segmenter.gaps(document.content)
             labels.append(gaps.is_boundary)
             scores.append(document.values[gaps.tokens, 1])
+            is_lead = np.isin(np.frombuffer(document.content, np.uint8), range(0xE4, 0xEA))
+            at_lead.append(document.values[1:, 1][is_lead])
     row = only(found, "word-boundary-auc", checkpoint="en-zh-per-layer", layer=1)
     oracle = roc_auc_score(np.concatenate(labels), np.concatenate(scores))
     assert row["value"] == pytest.approx(oracle, abs=1e-9)
@@ -117,6 +123,10 @@ def test_the_study_repeats_a_small_part_on_the_sample_text(
     assert shared["layer"] is None
     published = only(found, "word-boundary-auc", checkpoint="the essay", layer=4)
     assert published["value"] == PUBLISHED_AREAS["the essay"][4]
+    sizes = found.sections[0].parts[-1]
+    mean, deviation = (moment(np.concatenate(at_lead)) for moment in (np.mean, np.std))
+    assert f">{mean:.3f}</td>" in sizes
+    assert f">{deviation:.3f}</td>" in sizes
     agreement = rows_of(found.tables["segmenter-agreement"])
     assert {row["reference"] for row in agreement} == {"zh_tiny"}
 
