@@ -25,8 +25,8 @@ def english(tmp_path) -> str:
 @pytest.fixture
 def study(interp, models, english):
     """Runs a study on the English text, into the folder o."""
-    return lambda name: interp(
-        "study", name, "--checkpoints", models, "--corpus", english, "--out", "o"
+    return lambda name, *more: interp(
+        "study", name, "--checkpoints", models, "--corpus", english, *more, "--out", "o"
     )
 
 
@@ -46,11 +46,11 @@ def test_the_studies_are_listed(interp):
 
 
 def test_all_passes_over_what_is_missing_and_says_so(study):
-    done = study("all")
+    done = study("all", "--corpus", "python=en.parquet")
     assert done.status == 0, done.err
     assert Path("o/reports/en-delimiters.html").is_file()
-    assert "warning: skipped loss-comparison: there is no checkpoint en-zh-rope in" in done.err
-    assert "warning: skipped byte-classes: there is no Chinese text" in done.err
+    assert "warning: skipped code: there is no checkpoint python-per-layer in" in done.err
+    assert "warning: skipped loss-comparison: there is no Chinese text" in done.err
     assert not Path("o/reports/loss-comparison.html").exists()
 
 
@@ -63,7 +63,7 @@ def test_all_fails_if_none_could_be_run(interp, english):
 
 
 def test_a_missing_checkpoint_is_one_line_and_a_hint(study):
-    done = study("loss-comparison")
+    done = study("loss-comparison", "--corpus", "zh=en.parquet")
     assert done.status == 1
     first, hint = done.err.splitlines()
     assert first.startswith("interp: there is no checkpoint en-zh-rope in")
