@@ -198,9 +198,9 @@ def words_apart_verdict(
 
 def farthest_verdict(table: pd.DataFrame, published: Sequence[PublishedClass]) -> Verdict:
     """Whether newline and separator are the two classes with the largest means."""
-    ours = means(table)
-    claim = "In the shared model newline and the separator are the farthest."
     theirs = {each.group: each.middle for each in published}
+    ours = {name: value for name, value in means(table).items() if name in theirs}
+    claim = "In the shared model newline and the separator are the farthest."
     said, here = (
         ", ".join(f"{name} {values[name]:.2f}" for name in _farthest(values, 3))
         for values in (theirs, ours)
@@ -210,9 +210,8 @@ def farthest_verdict(table: pd.DataFrame, published: Sequence[PublishedClass]) -
 
 
 def _farthest(values: Mapping[str, float], n: int) -> list[str]:
-    """The published classes with the largest of ``values``."""
-    names = [each.group for each in SHARED_CLASSES if each.group in values]
-    return sorted(names, key=lambda name: -values[name])[:n]
+    """The classes with the largest of ``values``."""
+    return sorted(values, key=lambda name: -values[name])[:n]
 
 
 def chinese_signs_verdict(in_text: pd.DataFrame) -> Verdict:

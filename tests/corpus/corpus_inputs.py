@@ -11,9 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from interp.corpus.documents import Document
-from interp.corpus.sources import (
-    documents_from_files,
-)
+from interp.corpus.sources import documents_from_files
 from interp.errors import InputError
 
 
