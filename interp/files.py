@@ -1,4 +1,7 @@
-"""Writing files so that each is whole or absent, whoever else writes and whenever it is killed."""
+"""Writing files so that each is whole or absent, whoever else writes and whenever it is killed.
+
+And how to tell a file that is absent although there is one by its name: a Git LFS pointer.
+"""
 
 import os
 import secrets
@@ -7,6 +10,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from interp.errors import OutputError, reason
+
+GIT_LFS_POINTER = b"version https://git-lfs.github.com/spec/"
+"""First bytes of what Git leaves in place of a file that was not fetched."""
 
 _PARTIAL = ".interp-partial"
 

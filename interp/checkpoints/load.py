@@ -15,6 +15,7 @@ from safetensors import SafetensorError, safe_open
 from interp.checkpoints.stretch import require_span, stretched_facts
 from interp.corpus.split import Split
 from interp.errors import CheckpointError, InputError, reason
+from interp.files import GIT_LFS_POINTER
 from interp.model import ModelConfig, Transformer
 from interp.text import Content
 from interp.tokenizer import BYTES, Tokenizer, tokenizer_from
@@ -30,7 +31,6 @@ _MOST_CONFIG_BYTES = 64 << 20
 _TOO_LARGE = 2**63
 _COUNTS = {"step", "n_steps", "n_bytes_seen", "n_documents", "n_bytes"}
 _NUMBERS = {"wall_seconds", "nats_per_byte", "bits_per_byte", "passes"}
-_LFS_POINTER = b"version https://git-lfs"
 _HASH = re.compile("[0-9a-f]{16}")
 _HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
 
@@ -317,12 +317,8 @@ def _is_count(value: Any) -> bool:
 
 def _read_model(path: Path, architecture: ModelConfig) -> Transformer:
     what = f"load checkpoint {path.parent}: {path.name}"
+    refuse_git_lfs_pointer(path, what)
     try:
-        with path.open("rb") as file:
-            if file.read(len(_LFS_POINTER)) == _LFS_POINTER:
-                raise CheckpointError(
-                    f"{what} is a Git LFS pointer, not the weights", "Run `git lfs pull` there."
-                )
         with safe_open(path, framework="pt") as file:
             shapes = {name: tuple(file.get_slice(name).get_shape()) for name in file.keys()}  # noqa: SIM118
             model = empty_model(architecture, shapes, what)
@@ -349,6 +345,27 @@ def _read_model(path: Path, architecture: ModelConfig) -> Transformer:
     model.load_state_dict(state, assign=True)
     model.requires_grad_(False)
     return model
+
+
+def refuse_git_lfs_pointer(path: Path, what: str) -> None:
+    """Say so where Git has not fetched the weights.
+
+    Args:
+        path: The file of the weights.
+        what: What is being read, for the message.
+
+    Raises:
+        CheckpointError: It is such a pointer, or cannot be read.
+    """
+    try:
+        with path.open("rb") as file:
+            head = file.read(len(GIT_LFS_POINTER))
+    except OSError as error:
+        raise CheckpointError(f"{what}: {reason(error)}") from error
+    if head == GIT_LFS_POINTER:
+        raise CheckpointError(
+            f"{what}: it is a Git LFS pointer, not the weights", "Run `git lfs pull` there."
+        )
 
 
 def empty_model(

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from interp.checkpoints.load import LONGEST_NAME, empty_model
+from interp.checkpoints.load import LONGEST_NAME, empty_model, refuse_git_lfs_pointer
 from interp.checkpoints.save import save
 from interp.errors import CheckpointError, reason
 from interp.model import IncrementsConfig, ModelConfig, Transformer
@@ -72,6 +72,7 @@ def import_checkpoint(file: Path, out: Path) -> None:
 
 
 def _read(file: Path, what: str) -> dict[str, Any]:
+    refuse_git_lfs_pointer(file, what)
     try:
         with warnings.catch_warnings():  # of pickle protocols, in files that are refused below
             warnings.simplefilter("ignore")

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import IO
 
 from interp.errors import InputError, reason
+from interp.files import GIT_LFS_POINTER
 from interp.text import Content, display
 
 STANDARD_INPUT = "-"
@@ -119,7 +120,7 @@ def refuse_binary(file: IO[bytes], path: str, *, wanted: str) -> None:
     """
     head = file.read(N_HEAD_BYTES)
     file.seek(0)
-    if head.startswith(_LFS_POINTER) and b"\noid sha256:" in head:
+    if head.startswith(GIT_LFS_POINTER) and b"\noid sha256:" in head:
         raise InputError(
             f"{shown(path)} is a Git LFS pointer, not the file itself",
             "Fetch the file with: git lfs pull",
@@ -146,8 +147,6 @@ def binary_kind(head: bytes) -> str | None:
         return "safetensors"
     return None
 
-
-_LFS_POINTER = b"version https://git-lfs.github.com/spec/"
 
 # Each sign has a byte that no text has there, such as a control. A PDF without the usual line
 # of bytes that are no UTF-8 is read as a text: so may begin what is written about PDF.

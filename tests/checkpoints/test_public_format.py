@@ -3,6 +3,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from bad_inputs import NOT_TEXTS
 from public_model import random_state, run
 
 from interp.checkpoints import load
@@ -138,6 +139,13 @@ def test_a_file_that_is_no_checkpoint_gives_one_line(tmp_path, content):
         import_checkpoint(tmp_path / "x.pt", tmp_path / "out")
     with pytest.raises(CheckpointError, match="no such file"):
         import_checkpoint(tmp_path / "missing.pt", tmp_path / "out")
+
+
+def test_a_git_lfs_pointer_says_so(tmp_path):
+    (tmp_path / "x.pt").write_bytes(NOT_TEXTS["lfs-pointer.safetensors"])
+    with pytest.raises(CheckpointError, match="LFS") as refused:
+        import_checkpoint(tmp_path / "x.pt", tmp_path / "out")
+    assert "git lfs pull" in str(refused.value.hint)
 
 
 @pytest.mark.skipif(not SHARED.is_dir(), reason="the trained file of this form is not here")
