@@ -11,6 +11,7 @@ import regex
 from jaxtyping import Float, Int, Int8
 
 from interp import text
+from interp.analyses.seeds import MARGIN_NATS
 from interp.analyses.statistics import NEGLIGIBLE, clustered_mean, paired_difference
 from interp.errors import InputError
 from interp.extraction.increment_table import IncrementTable
@@ -25,9 +26,6 @@ AS_THEY_ARE = "increments as they are"
 """The reference of the loss itself."""
 
 ALL_BYTES = "all bytes"
-
-MARGIN_NATS = 0.005
-"""Per byte: a change that is taken to be none, as it is between models that are compared."""
 
 HIGHER, LOWER, SAME, UNDECIDED = "higher", "lower", "same", "undecided"
 """What a change of the loss can be: see `answer`."""

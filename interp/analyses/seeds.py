@@ -6,7 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import stdtr, stdtrit
 
-from interp.analyses.statistics import Estimate
+from interp.analyses.statistics import LEVEL, Estimate
+
+MARGIN_NATS = 0.005
+"""Per byte: a difference of loss that counts as none."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +30,7 @@ class Equivalence:
     @property
     def is_shown(self) -> bool:
         """Whether equivalence is shown at level 0.05."""
-        return self.p_value is not None and self.p_value < 0.05
+        return self.p_value is not None and self.p_value < LEVEL
 
 
 def seed_interval(values: Sequence[float]) -> Estimate:

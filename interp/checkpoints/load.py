@@ -26,11 +26,27 @@ CARD_FILE = "README.md"
 FORMAT_VERSION = 1
 DEFAULT_NAME = "en-zh-per-layer"
 
+FACTS = (
+    "recipe",
+    "corpora",
+    "token_counts",
+    "step",
+    "n_steps",
+    "n_bytes_seen",
+    "wall_seconds",
+    "hardware",
+    "held_out_loss",
+    "position_span",
+    "baselines",
+)
+"""Keys of a config that training fills in; None where they are unknown."""
+
 LONGEST_NAME = 200
 _MOST_CONFIG_BYTES = 64 << 20
 _TOO_LARGE = 2**63
 _COUNTS = {"step", "n_steps", "n_bytes_seen", "n_documents", "n_bytes"}
 _NUMBERS = {"wall_seconds", "nats_per_byte", "bits_per_byte", "passes"}
+_BY_CORPUS = ("corpora", "held_out_loss", "baselines")
 _HASH = re.compile("[0-9a-f]{16}")
 _HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
 
@@ -111,6 +127,7 @@ def load(
         tokenizer = _tokenizer(config, architecture)
         _check_facts(config, architecture)
         require_span(config, architecture)
+        config = _with_unknowns(config)
     except (ValueError, KeyError, TypeError, OverflowError) as error:
         said = f"{error.args[0]} is missing" if isinstance(error, KeyError) else str(error)
         raise CheckpointError(f"load checkpoint {folder}: {CONFIG_FILE}: {said}") from error
@@ -287,15 +304,26 @@ def _check_facts(config: dict[str, Any], architecture: ModelConfig) -> None:
         and all(_is_count(count) for count in counts)
     ):
         raise ValueError(f"token_counts must be {architecture.d_vocab} counts, or null")
-    for key in ("recipe", "corpora", "held_out_loss", "versions"):
+    for key in ("recipe", "versions", *_BY_CORPUS):
         if not isinstance(config.get(key), dict | None):
             raise ValueError(f"{key} must be a table, or null")
     _check_numbers(config, "")
-    for key in ("corpora", "held_out_loss"):
+    for key in _BY_CORPUS:
         for name, facts in (config.get(key) or {}).items():
             if not isinstance(facts, dict | None):
                 raise ValueError(f"{key}.{name[:40]} must be a table, or null")
             _check_numbers(facts or {}, f"{key}.{name[:40]}.")
+            if key == "baselines" and not all(map(_is_number, (facts or {}).values())):
+                raise ValueError(f"{key}.{name[:40]} must be a table of numbers, or null")
+
+
+def _with_unknowns(config: dict[str, Any]) -> dict[str, Any]:
+    """The config with every fact that it leaves out; of a corpus nothing may be known."""
+    known: dict[str, Any] = {**dict.fromkeys(FACTS), **config}
+    for key in _BY_CORPUS:
+        if known[key] is not None:
+            known[key] = {name: facts or {} for name, facts in known[key].items()}
+    return known
 
 
 def _check_numbers(facts: dict[str, Any], prefix: str) -> None:
@@ -413,5 +441,7 @@ def empty_model(
 def _entry(config: dict[str, Any], key: str, kind: type) -> Any:
     value = config.get(key)
     if not isinstance(value, kind):
-        raise ValueError(f"{key} must be a {'table' if kind is dict else 'text'}, not {value!r}")
+        raise ValueError(
+            f"{key} must be a {'table' if kind is dict else 'text'}, not {value!r:.80}"
+        )
     return value

@@ -14,7 +14,7 @@ from safetensors.torch import save_file
 
 import interp
 from interp.checkpoints.card import model_card
-from interp.checkpoints.load import CARD_FILE, CONFIG_FILE, FORMAT_VERSION, WEIGHTS_FILE
+from interp.checkpoints.load import CARD_FILE, CONFIG_FILE, FACTS, FORMAT_VERSION, WEIGHTS_FILE
 from interp.corpus.split import Split
 from interp.errors import OutputError, reason
 from interp.files import replacing
@@ -64,7 +64,7 @@ def save(
             "hashes": [f"{value:016x}" for value in sorted(split.hashes)],
         },
         "weights": weights,
-        **dict.fromkeys(_FACTS),
+        **dict.fromkeys(FACTS),
         "versions": versions(),
         **(facts or {}),
     }
@@ -127,19 +127,3 @@ def _write_texts(folder: Path, written: str, card: str) -> None:
 
 def _os_words(number: re.Match[str] | None, words: str) -> str:
     return os.strerror(int(number[1])) if number else words.splitlines()[0]
-
-
-_FACTS = (
-    "recipe",
-    "corpora",
-    "token_counts",
-    "step",
-    "n_steps",
-    "n_bytes_seen",
-    "wall_seconds",
-    "hardware",
-    "held_out_loss",
-    "position_span",
-    "baselines",
-)
-"""Keys that training fills in; null where they are unknown."""

@@ -6,7 +6,8 @@ import pandas as pd
 from rich import box
 from rich.table import Table
 
-from interp.analyses.ablation import ALL_BYTES, LOSS, LOSS_DIFFERENCE, MARGIN_NATS
+from interp.analyses.ablation import ALL_BYTES, LOSS, LOSS_DIFFERENCE
+from interp.analyses.seeds import MARGIN_NATS
 from interp.cli.rendering import UNDEFINED, Rendered
 from interp.reports.chart import Row, has_interval, remarks_on, rows_of
 from interp.reports.heat_table import number_text

@@ -18,6 +18,7 @@ from interp.analyses.ablation import (
     latin_words,
     loss_changes,
 )
+from interp.analyses.seeds import MARGIN_NATS
 from interp.checkpoints import Checkpoint
 from interp.extraction.increment_table import IncrementTable
 from interp.extraction.interventions import Intervention
@@ -56,7 +57,8 @@ _QUESTION = (
 _HOW = (
     "Each number is what the replacement adds to the loss: above 0 the model predicts worse. It is "
     "paired, over the same bytes; its interval is clustered by document and simultaneous for the "
-    "layers of one row. A change whose whole interval is within 0.005 nats per byte counts as none."
+    "layers of one row. A change whose whole interval is within "
+    f"{MARGIN_NATS} nats per byte counts as none."
 )
 _HOW_READ = (
     "A change to inputs that the model never saw hurts for other reasons too. So compare: shuffles "

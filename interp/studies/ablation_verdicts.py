@@ -7,11 +7,11 @@ from interp.analyses.ablation import (
     HIGHER,
     LOSS_DIFFERENCE,
     LOWER,
-    MARGIN_NATS,
     SAME,
     UNDECIDED,
     answer,
 )
+from interp.analyses.seeds import MARGIN_NATS
 from interp.reports.chart import Row, has_interval
 from interp.reports.verdicts import Verdict
 from interp.studies.ablations import REPLACEMENTS, SCALES

@@ -9,6 +9,7 @@ import pandas as pd
 from scipy.stats import kendalltau
 
 from interp.analyses.byte_classes import byte_classes, vocabulary_byte_classes
+from interp.analyses.statistics import LEVEL
 from interp.reports.chart import rows_of
 from interp.reports.charts import byte_class_chart
 from interp.reports.markup import Html
@@ -136,7 +137,7 @@ def order_verdict(which: str, table: pd.DataFrame, published: Sequence[Published
     within = [pair for pair in pairs if len({each.group in INSIDE for each in pair}) == 1]
     if _n_alike(pairs, ours) == len(pairs):
         answer = "Repeated, class by class."
-    elif p_value < 0.05:
+    elif p_value < LEVEL:
         answer = (
             "In part: the orders agree better than chance would have them, because of what is "
             f"inside of words and what is not; of the {len(within)} pairs of classes on one side "

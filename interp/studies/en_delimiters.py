@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import pandas as pd
 
 from interp.analyses.delimiters import DELIMITERS, GROUPS, delimiter_auc
+from interp.analyses.statistics import LEVEL
 from interp.reports.chart import Row, row_name, rows_of
 from interp.reports.dot_chart import dot_chart
 from interp.reports.page import Section
@@ -15,9 +16,6 @@ from interp.studies.study import Finding, Study, StudyInput
 
 LANGUAGE = "en"
 SHARED, PER_LAYER = "en-zh-shared", "en-zh-per-layer"
-
-LEVEL = 0.05
-"""Of the one-sided test against increments dealt at random."""
 
 _QUESTION = (
     "Training never says what a space or a full stop is. Does a model put them farther from the "

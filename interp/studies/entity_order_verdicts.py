@@ -14,13 +14,12 @@ from interp.analyses.entity_order import (
     SHARE_SMALLER,
     EntityOrder,
 )
+from interp.analyses.statistics import LEVEL
 from interp.analyses.word_pairs import FIRST_BYTE, SECOND_WORD, SPACE
 from interp.reports.chart import Row, row_name, rows_of
 from interp.reports.verdicts import Verdict
 
 PER_LAYER = "en-zh-per-layer"
-
-LEVEL = 0.05
 
 Columns = Mapping[str, Mapping[str, Row]]
 """Rows by the name of their column and by statistic."""

@@ -98,8 +98,8 @@ def training_in_words(checkpoint: Checkpoint) -> str:
 
 def held_out_loss_in_words(checkpoint: Checkpoint) -> str:
     """Bits per byte of every held-out text; nothing where it is not known."""
-    losses = checkpoint.config.get("held_out_loss") or {}
-    bits = {name: (loss or {}).get("bits_per_byte") for name, loss in losses.items()}
+    losses = checkpoint.config["held_out_loss"] or {}
+    bits = {name: loss.get("bits_per_byte") for name, loss in losses.items()}
     return ", ".join(
         f"{name} {value:.3f} bits per byte" for name, value in bits.items() if value is not None
     )
@@ -107,8 +107,7 @@ def held_out_loss_in_words(checkpoint: Checkpoint) -> str:
 
 def _corpora_in_words(config: dict[str, Any]) -> str:
     described = []
-    for name, corpus in (config.get("corpora") or {}).items():
-        facts = corpus or {}
+    for name, facts in (config["corpora"] or {}).items():
         sizes = {"text": facts.get("n_documents"), "byte": facts.get("n_bytes")}
         words = ", ".join(counted(n, noun) for noun, n in sizes.items() if n is not None)
         described.append(f"{name}: {words or UNKNOWN}")

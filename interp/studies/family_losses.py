@@ -1,6 +1,5 @@
 """What the checkpoints of a family say of themselves: losses, curves, parameter counts."""
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -8,14 +7,15 @@ import numpy as np
 import pandas as pd
 
 from interp.analyses.seed_tables import SeedValues, paired_values, rank_rows, seed_rows
-from interp.corpus.files import shown
-from interp.errors import InputError, reason
+from interp.errors import InputError
 from interp.studies import loss_tables
 from interp.studies.family import ALIBI, FORGET_GATE, NONE, ROPE, Family
 from interp.studies.published import FAMILY, PUBLISHED
 from interp.studies.study import StudyInput
+from interp.studies.training_record import recorded_steps
 from interp.tables import analysis_table
 from interp.training.family import run_name
+from interp.training.train import METRICS_FILE
 
 STEPS_OF_A_POINT = 10
 """Steps whose training losses are one point of a curve: single steps are noisy."""
@@ -36,8 +36,8 @@ def losses_of(given: StudyInput, family: Family) -> dict[str, dict[str, dict[int
     for member, seeds in family.seeds.items():
         for seed in seeds:
             config = given.checkpoint(family.name(member, seed)).config
-            for corpus, loss in (config.get("held_out_loss") or {}).items():
-                nats = (loss or {}).get("nats_per_byte")
+            for corpus, loss in (config["held_out_loss"] or {}).items():
+                nats = loss.get("nats_per_byte")
                 if nats is not None:
                     found.setdefault(corpus, {}).setdefault(member, {})[seed] = nats
     if not found:
@@ -146,14 +146,20 @@ def curve_table(given: StudyInput, family: Family) -> tuple[pd.DataFrame, list[s
     missing = []
     for member, seeds in family.seeds.items():
         for seed in seeds:
-            steps = _steps_of(given, family.name(member, seed))
+            steps = recorded_steps(given, family.name(member, seed))
             if not steps:
-                missing.append(f"{family.name(member, seed)} has no metrics.jsonl: no curve of it")
+                missing.append(f"{family.name(member, seed)} has no {METRICS_FILE}: no curve of it")
             for start in range(0, len(steps), STEPS_OF_A_POINT):
                 of_point = steps[start : start + STEPS_OF_A_POINT]
-                point = {"n": len(of_point), "value": float(np.mean([y for _, y in of_point]))}
-                name = {"checkpoint": run_name(member, seed), "group": f"step {of_point[-1][0]}"}
-                rows.append(name | {"statistic": "training_loss"} | point)
+                rows.append(
+                    {
+                        "checkpoint": run_name(member, seed),
+                        "group": f"step {of_point[-1].number}",
+                        "statistic": "training_loss",
+                        "value": float(np.mean([step.loss_nats for step in of_point])),
+                        "n": len(of_point),
+                    }
+                )
     return analysis_table(rows), missing
 
 
@@ -164,29 +170,3 @@ def trained_differently(given: StudyInput, family: Family) -> list[str]:
         names = [family.name(m, seed) for m, seeds in family.seeds.items() if seed in seeds]
         lines += loss_tables.trained_differently(given, names)
     return lines
-
-
-def _steps_of(given: StudyInput, name: str) -> list[tuple[int, float]]:
-    """Step and loss of every line of a run's record; none where there is no record."""
-    path = given.checkpoints / name / "metrics.jsonl"
-    try:
-        lines = path.read_text("utf-8").splitlines()
-    except FileNotFoundError:
-        return []
-    except (OSError, UnicodeError) as error:
-        why = reason(error) if isinstance(error, OSError) else "not UTF-8"
-        raise InputError(f"{shown(str(path))}: {why}") from error
-    found = []
-    for number, line in enumerate(lines, start=1):
-        try:
-            entry = json.loads(line)
-            step, loss = entry["step"], float(entry["loss_nats"])
-            if type(step) is not int or not np.isfinite(loss):
-                raise ValueError("not a step and a loss")
-        except (ValueError, KeyError, TypeError, RecursionError, OverflowError) as error:
-            raise InputError(
-                f"{shown(str(path))}: line {number} is no step of a training run",
-                "Training writes one JSON object per line, with step and loss_nats.",
-            ) from error
-        found.append((step, loss))
-    return found

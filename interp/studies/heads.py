@@ -16,6 +16,7 @@ from interp.analyses.heads import (
     head_sums,
     require_own_increments,
 )
+from interp.analyses.statistics import LEVEL
 from interp.checkpoints import Checkpoint
 from interp.extraction.signals import increment_columns
 from interp.reports.chart import Chart, Row, row_name, rows_of
@@ -33,8 +34,6 @@ TEXT_BYTES = 200_000
 """Of each language: in 60 kB a head's distance is known to about one token already."""
 
 TOGETHER = "English and Chinese"
-
-SIGNIFICANT = 0.05
 
 NEAR_UNIFORM = 0.05
 """How near a head's distance is to that of uniform attention, as a share, if it counts as such."""
@@ -153,7 +152,7 @@ def answer(row: Row, p_row: Row) -> str:
     """What a correlation and its p value say of a negative relation."""
     if row["value"] is None or p_row["value"] is None:
         return f"Undecided: {row['note'] or p_row['note']}."
-    if p_row["value"] >= SIGNIFICANT:
+    if p_row["value"] >= LEVEL:
         return f"Undecided: {p_row['value']:.0%} of random dealings correlate as much."
     if row["value"] > 0:
         return "No: the relation is the opposite one."

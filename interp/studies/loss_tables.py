@@ -1,17 +1,18 @@
 """Losses of checkpoints on the same text, and what their differences are."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from jaxtyping import Float, Int
 
-from interp.analyses.seeds import equivalence, seed_interval
+from interp.analyses.seeds import MARGIN_NATS, equivalence, seed_interval
 from interp.analyses.statistics import clustered_mean, paired_difference
 from interp.studies.study import LANGUAGES, StudyInput
 from interp.tables import analysis_table
+from interp.training.recipe import Optimization
 
 ROPE, SHARED, PER_LAYER = "en-zh-rope", "en-zh-shared", "en-zh-per-layer"
 PER_HEAD = "en-zh-per-layer-per-head"
@@ -20,14 +21,11 @@ VARIANTS = {SHARED: "shared", PER_LAYER: "per-layer"}
 
 SEEDS = (0, 1, 2)
 
-MARGIN_NATS = 0.005
-"""Per byte: the difference that is taken to be none, fixed before any run was made."""
+BOTH = "both"
+"""The mean of English and Chinese: the models read as many bytes of either."""
 
 _SIGNAL = "surprisal"
 _STATISTIC = {"signal": _SIGNAL, "statistic": "loss_difference"}
-
-_SAME = ("seed", "corpora", "optimization", "autocast")
-"""Keys of a recipe that must agree for two models to be trained alike."""
 
 
 @dataclass(frozen=True)
@@ -106,9 +104,12 @@ def seed_losses(given: StudyInput, seeds: Sequence[int]) -> SeedLosses:
 
 
 def _recorded(given: StudyInput, name: str) -> Mapping[str, Mapping[str, Any]]:
-    """By language, the recorded loss of a finished model; empty if there is none."""
+    """By language, the recorded loss of a finished model; without those that are not known."""
     config = given.checkpoint(name).config
-    return (config.get("held_out_loss") or {}) if config.get("is_done") else {}
+    losses = (config["held_out_loss"] or {}) if config.get("is_done") else {}
+    return {
+        language: loss for language, loss in losses.items() if loss.get("nats_per_byte") is not None
+    }
 
 
 def loss_table(
@@ -164,34 +165,49 @@ def differences(
 
 
 def seed_differences(losses: SeedLosses, seeds: Sequence[int]) -> pd.DataFrame:
-    """Differences from plain rotary positions seed by seed, and what they tell together.
+    """Differences from plain rotary positions seed by seed, and what all of them tell together.
 
     Args:
         losses: Of the models of every seed.
-        seeds: Those of which all models are there.
+        seeds: Those of which all models are there; what they tell together is left out where
+            one of `SEEDS` is missing.
 
     Returns:
-        An analysis table, per model and language: ``loss_difference`` of each seed, without an
-        interval; ``mean_loss_difference`` with that of t; ``equivalence_p``.
+        An analysis table, per model and language and for `BOTH`: ``loss_difference`` of each
+        seed, without an interval; ``mean_loss_difference`` with that of t;
+        ``sd_loss_difference``; ``equivalence_p``.
     """
     rows: list[dict[str, Any]] = []
     for variant in VARIANTS:
-        for language, words in LANGUAGES.items():
+        for language, words in [*LANGUAGES.items(), (BOTH, BOTH)]:
             values = []
             for seed in seeds:
                 names = (f"{variant}-seed{seed}", f"{ROPE}-seed{seed}")
-                one, other = (losses[name][language] for name in names)
+                one, other = (_of_language(losses[name], language) for name in names)
                 values.append(one - other)
                 about = {"checkpoint": names[0], "reference": names[1], "group": words}
                 rows.append(about | _STATISTIC | {"value": one - other, "n": 1})
-            about = {"checkpoint": variant, "reference": ROPE, "group": words, "signal": _SIGNAL}
-            mean = seed_interval(values).as_row()
-            rows.append(about | {"statistic": "mean_loss_difference"} | mean)
-            shown = equivalence(values, MARGIN_NATS)
-            note = "; ".join(filter(None, [f"margin {MARGIN_NATS} nats per byte", shown.note]))
-            p_row = {"value": shown.p_value, "n": len(values), "note": note}
-            rows.append(about | {"statistic": "equivalence_p"} | p_row)
+            if len(seeds) == len(SEEDS):
+                about = {"checkpoint": variant, "reference": ROPE, "group": words}
+                rows += [about | {"signal": _SIGNAL} | row for row in _together(values)]
     return analysis_table(rows)
+
+
+def _of_language(losses: Mapping[str, float], language: str) -> float:
+    if language == BOTH:
+        return float(np.mean([losses[each] for each in LANGUAGES]))
+    return losses[language]
+
+
+def _together(values: Sequence[float]) -> list[dict[str, Any]]:
+    spread = {"value": float(np.std(values, ddof=1)), "n": len(values)}
+    shown = equivalence(values, MARGIN_NATS)
+    note = "; ".join(filter(None, [f"margin {MARGIN_NATS} nats per byte", shown.note]))
+    return [
+        {"statistic": "mean_loss_difference"} | seed_interval(values).as_row(),
+        {"statistic": "sd_loss_difference"} | spread,
+        {"statistic": "equivalence_p", "value": shown.p_value, "n": len(values), "note": note},
+    ]
 
 
 def beside_per_head(given: StudyInput) -> list[str]:
@@ -208,16 +224,7 @@ def beside_per_head(given: StudyInput) -> list[str]:
 
 def trained_differently(given: StudyInput, names: Sequence[str]) -> list[str]:
     """A line if the training of models that are compared differs in more than the encoding."""
-    about = []
-    for config in [given.checkpoint(name).config for name in names]:
-        recipe = config.get("recipe") or {}
-        known = {key: recipe.get(key) for key in _SAME}
-        held_out = {
-            language: (loss or {}).get("n_bytes")
-            for language, loss in (config.get("held_out_loss") or {}).items()
-        }
-        known |= {key: config.get(key) for key in ("step", "n_bytes_seen")}
-        about.append(known | {"held-out text": held_out})
+    about = [_training(given.checkpoint(name).config) for name in names]
     differing = [key for key in about[0] if any(each[key] != about[0][key] for each in about)]
     if not differing:
         return []
@@ -225,3 +232,30 @@ def trained_differently(given: StudyInput, names: Sequence[str]) -> list[str]:
         f"{', '.join(names)} were not trained alike: they differ in "
         f"{', '.join(differing)}. A difference of loss may come from that."
     ]
+
+
+def _training(config: Mapping[str, Any]) -> dict[str, Any]:
+    """What must agree for two models to be trained alike, by the name that a reader knows."""
+    recipe, architecture = config["recipe"] or {}, config["architecture"]
+    given = recipe.get("optimization")
+    return {
+        "model": {key: value for key, value in architecture.items() if key != "position"},
+        "seed": recipe.get("seed"),
+        "corpora": recipe.get("corpora"),
+        # a recipe from before a setting was there has its default
+        "optimization": asdict(Optimization()) | given if isinstance(given, dict) else given,
+        "autocast": recipe.get("autocast"),
+        "text": _sizes(config["corpora"]),
+        "step": config["step"],
+        "bytes seen": config["n_bytes_seen"],
+        "hardware": config["hardware"],
+        "type of the weights": config.get("weights"),
+        "held-out text": _sizes(config["held_out_loss"]),
+    }
+
+
+def _sizes(by_corpus: Mapping[str, Mapping[str, Any]] | None) -> dict[str, tuple[Any, Any]]:
+    return {
+        name: (facts.get("n_documents"), facts.get("n_bytes"))
+        for name, facts in (by_corpus or {}).items()
+    }

@@ -1,5 +1,6 @@
 """What can be said of how increments come about: from tables by step to sentences."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 
@@ -7,33 +8,48 @@ import pandas as pd
 
 from interp.reports.chart import Row, row_name, rows_of
 from interp.reports.verdicts import Verdict
+from interp.tables import LEAD_BYTE_CEILING, select
 
 CHANCE = 0.5
 
 NOTICEABLE_SHARE = 0.01
 """The share of saturated entries from which on it is said that a layer runs into its bound."""
 
+SPACE, LETTER = "space", "lowercase, word-internal"
+"""Classes of bytes that are compared."""
+
+Runs = Mapping[str, Mapping[str, int]]
+"""By what a run is called: the step of each of its checkpoints, in order."""
+
 _UNPUBLISHED = ""
 
 
 def verdicts(
-    steps: Mapping[str, int], classes: pd.DataFrame, areas: pd.DataFrame, saturation: pd.DataFrame
+    runs: Runs, classes: pd.DataFrame, areas: pd.DataFrame, saturation: pd.DataFrame
 ) -> list[Verdict]:
-    """Answers about the way of a run.
+    """Answers about the way of one or more runs.
 
     Args:
-        steps: The step of every checkpoint that the tables are about.
+        runs: What the tables are about.
         classes: Means by class of byte.
         areas: Areas under the ROC curve of the increments against word boundaries.
         saturation: Shares of entries at the bound.
     """
-    by_column = _by_column(areas.query("statistic == 'roc_auc' and signal == 'increment'"), steps)
+    increments = select(areas, statistic="roc_auc", signal="increment")
+    by_run = {run: _by_column(increments, steps) for run, steps in runs.items()}
     return [
-        _of_delimiters(classes, steps),
-        _of_chance(by_column, steps),
-        _of_turns(by_column, steps),
-        _of_bound(saturation, steps),
+        _of_spaces(classes, runs),
+        _of_chance(by_run, runs, ceiling_of(areas)),
+        *([_of_sides(by_run)] if len(runs) > 1 else []),
+        _of_turns(by_run, runs),
+        _of_bound(saturation, runs),
     ]
+
+
+def ceiling_of(areas: pd.DataFrame) -> float | None:
+    """The most that any function of a character's lead byte reaches, in sample."""
+    rows = rows_of(select(areas, statistic="roc_auc", signal=LEAD_BYTE_CEILING))
+    return max((row["value"] for row in rows if row["value"] is not None), default=None)
 
 
 def settled_from(rows: Sequence[Row], holds: Callable[[Row], bool]) -> Row | None:
@@ -46,116 +62,191 @@ def settled_from(rows: Sequence[Row], holds: Callable[[Row], bool]) -> Row | Non
     return first
 
 
-def _of_delimiters(classes: pd.DataFrame, steps: Mapping[str, int]) -> Verdict:
-    claim = "Layers come to step further at spaces than inside words."
-    spaces = _by_column(classes.query("group == 'space'"), steps)
-    letters = _by_column(classes.query("group == 'lowercase, word-internal'"), steps)
-    said, never = [], []
-    for column, rows in spaces.items():
-        of_letters = {row["checkpoint"]: row for row in letters[column]}
+def _of_spaces(classes: pd.DataFrame, runs: Runs) -> Verdict:
+    said: list[str] = []
+    n_wider: dict[str, int] = {}
+    for run, steps in runs.items():
+        spaces = _by_column(select(classes, group=SPACE), steps)
+        letters = _by_column(select(classes, group=LETTER), steps)
+        words = []
+        for column, rows in spaces.items():
+            of_letters = {row["checkpoint"]: row for row in letters[column]}
 
-        def is_wider(row: Row, of_letters: Mapping[str, Row] = of_letters) -> bool:
-            letter = of_letters[row["checkpoint"]]
-            ends = (row["low"], letter["high"])
-            return None not in ends and ends[0] > ends[1]
+            def is_wider(row: Row, of_letters: Mapping[str, Row] = of_letters) -> bool:
+                return _low(row) > _high(of_letters[row["checkpoint"]])
 
-        first = settled_from(rows, is_wider)
-        if first is None:
-            never.append(column)
-        else:
-            said.append(f"{column} from step {steps[first['checkpoint']]:,} on")
-    here = "; ".join([*said, *([f"not at the end: {', '.join(never)}"] if never else [])])
-    verdict = "In every layer." if not never else f"In {len(said)} of {len(spaces)} layers."
-    if not said:
-        verdict = "Not in this run: in no layer at its end."
-    return Verdict(claim, _UNPUBLISHED, here, verdict)
-
-
-def _of_chance(areas: Mapping[str, list[Row]], steps: Mapping[str, int]) -> Verdict:
-    said, never = [], []
-    for column, rows in areas.items():
-        above, below = settled_from(rows, _is_above), settled_from(rows, _is_below)
-        first, side = (above, "above") if above else (below, "below")
-        if first is None:
-            never.append(column)
-        else:
-            said.append(f"{column} {side} from step {steps[first['checkpoint']]:,} on")
-    here = "; ".join([*said, *([f"not at the end: {', '.join(never)}"] if never else [])])
-    starts = {words.rpartition("step ")[2] for words in said}
-    if len(said) < 2:
-        verdict = "Not shown: fewer than two layers leave chance for good."
-    elif len(starts) > 1:
-        verdict = "Yes: they leave it at different steps."
-    else:
-        verdict = "No: those that leave it do so at the same saved step."
+            first, last = settled_from(rows, is_wider), rows[-1]
+            letter = of_letters[last["checkpoint"]]
+            times = f"{last['value'] / letter['value']:.2f} times"
+            if first is not None:
+                words.append(f"{column} from step {steps[first['checkpoint']]:,} on ({times})")
+            elif _high(last) < _low(letter):
+                words.append(f"{column} less at the end ({times})")
+            else:
+                words.append(f"{column} alike at the end ({times})")
+            n_wider[column] = n_wider.get(column, 0) + (first is not None)
+        said.append(_of_run(run, runs, ", ".join(words)))
     return Verdict(
-        "Layers leave chance at Chinese word boundaries one after the other.",
+        "Layers come to step further at spaces than inside words: the 95 % interval of spaces "
+        "lies above that of the letters, and stays there.",
         _UNPUBLISHED,
-        here,
+        "; ".join(said),
+        _counted(n_wider, len(runs)),
+    )
+
+
+def _of_chance(
+    by_run: Mapping[str, Mapping[str, list[Row]]], runs: Runs, ceiling: float | None
+) -> Verdict:
+    said, n_layers, n_left, n_above = [], 0, 0, 0
+    for run, areas in by_run.items():
+        words = []
+        for column, rows in areas.items():
+            side = _side(rows[-1])
+            n_layers += 1
+            n_left += side is not None
+            low = rows[-1]["low"]
+            n_above += None not in (low, ceiling) and low > ceiling
+            if side is None:
+                words.append(f"{column} not at the end")
+                continue
+            first = settled_from(rows, lambda row, side=side: _side(row) == side)
+            step = runs[run][first["checkpoint"]] if first else 0
+            words.append(f"{column} {side} from step {step:,} on ({rows[-1]['value']:.3f})")
+        said.append(_of_run(run, runs, ", ".join(words)))
+    verdict = f"{n_left} of {n_layers} layers end on one side of it."
+    if ceiling is not None:
+        verdict += (
+            f" {n_above or 'None'} of them {'are' if n_above > 1 else 'is'} surely above what the "
+            f"next character's lead byte alone can tell, {ceiling:.3f}."
+        )
+    return Verdict(
+        "Layers leave chance at Chinese word boundaries.", _UNPUBLISHED, "; ".join(said), verdict
+    )
+
+
+def _of_sides(by_run: Mapping[str, Mapping[str, list[Row]]]) -> Verdict:
+    sides: dict[str, list[str | None]] = {}
+    for areas in by_run.values():
+        for column, rows in areas.items():
+            sides.setdefault(column, []).append(_side(rows[-1]))
+    same = {column: set(found) for column, found in sides.items() if len(set(found)) == 1}
+    alike = [f"{column} {side}" for column, found in same.items() for side in found if side]
+    here = "; ".join(
+        f"{column} {', '.join(side or 'at chance' for side in found)}"
+        for column, found in sides.items()
+    )
+    if len(alike) == len(sides):
+        verdict = "Yes, every layer."
+    elif alike:
+        verdict = f"Only {', '.join(alike)}."
+    else:
+        verdict = "No layer does."
+    return Verdict(
+        "A layer ends on the same side of chance in every run.", _UNPUBLISHED, here, verdict
+    )
+
+
+def _of_turns(by_run: Mapping[str, Mapping[str, list[Row]]], runs: Runs) -> Verdict:
+    said, is_any_off = [], False
+    for run, areas in by_run.items():
+        turned = []
+        for column, rows in areas.items():
+            sides = [(_side(row), runs[run][row["checkpoint"]]) for row in rows if _side(row)]
+            is_any_off |= bool(sides)
+            turned += [
+                f"{column} from {one} at step {at:,} to {other} at step {later:,}"
+                for (one, at), (other, later) in pairwise(sides)
+                if one != other
+            ]
+        said += [_of_run(run, runs, ", ".join(turned))] if turned else []
+    if said:
+        verdict = "No: a layer can turn round while it is trained."
+    elif is_any_off:
+        verdict = "Yes, in these runs." if len(runs) > 1 else "Yes, in this run."
+    else:
+        verdict = "Not shown: no layer was surely off chance at any step."
+    return Verdict(
+        "A layer keeps the side of chance that it first took.",
+        _UNPUBLISHED,
+        "; ".join(said)
+        or "no layer was surely above chance at one step and surely below at another",
         verdict,
     )
 
 
-def _of_turns(areas: Mapping[str, list[Row]], steps: Mapping[str, int]) -> Verdict:
-    turned = []
-    for column, rows in areas.items():
-        sides = [
-            (side, steps[row["checkpoint"]])
-            for row in rows
-            for side, holds in (("above", _is_above), ("below", _is_below))
-            if holds(row)
-        ]
-        turns = [
-            f"{column} from {one} at step {at:,} to {other} at step {later:,}"
-            for (one, at), (other, later) in pairwise(sides)
-            if one != other
-        ]
-        turned += turns
-    return Verdict(
-        "A layer keeps the side of chance that it first took.",
-        _UNPUBLISHED,
-        "; ".join(turned)
-        or "no layer was surely above chance at one step and surely below at another",
-        "No: a layer can turn round while it is trained." if turned else "Yes, in this run.",
-    )
-
-
-def _of_bound(saturation: pd.DataFrame, steps: Mapping[str, int]) -> Verdict:
-    claim = "Increments run into their bound."
-    said = []
-    rows = [row for row in rows_of(saturation) if row["value"] is not None]
-    if not rows:
+def _of_bound(saturation: pd.DataFrame, runs: Runs) -> Verdict:
+    claim = "Increments run into their upper bound."
+    if all(row["value"] is None for row in rows_of(saturation)):
         return Verdict(claim, _UNPUBLISHED, "the increments have no bound", "Not defined.")
-    last = max(steps.values())
-    for group in dict.fromkeys(row["group"] for row in rows):
-        of_group = pd.DataFrame([row for row in rows if row["group"] == group])
-        for column, found in _by_column(of_group, steps).items():
-            at_end = found[-1]
-            if steps[at_end["checkpoint"]] == last and at_end["value"] > NOTICEABLE_SHARE:
-                reached = next(row for row in found if row["value"] > NOTICEABLE_SHARE)
-                said.append(
-                    f"{column} {at_end['value']:.0%} of {group} at the end, above 1 % first at "
-                    f"step {steps[reached['checkpoint']]:,}"
+    said, is_at_end = [], False
+    for run, steps in runs.items():
+        words = []
+        for group in dict.fromkeys(saturation["group"].dropna()):
+            for column, found in _by_column(select(saturation, group=group), steps).items():
+                reached = [row for row in found if (row["value"] or 0) > NOTICEABLE_SHARE]
+                if not reached:
+                    continue
+                share = found[-1]["value"]
+                is_at_end |= share > NOTICEABLE_SHARE
+                words.append(
+                    f"{column} {share:.0%} of the increments in {group} text at the end, above "
+                    f"1 % first at step {steps[reached[0]['checkpoint']]:,}"
                 )
+        said += [_of_run(run, runs, ", ".join(words))] if words else []
+    if is_at_end:
+        verdict = "Yes: such increments can hardly differ from one another."
+    else:
+        verdict = "No longer at the end." if said else "No."
     return Verdict(
         claim,
         _UNPUBLISHED,
-        "; ".join(said) or "no layer has more than 1 % of its increments within 0.1 % of the bound",
-        "Yes: such increments can hardly differ from one another." if said else "No.",
+        "; ".join(said) or "no layer had more than 1 % of its increments within 0.1 % of the bound",
+        verdict,
     )
 
 
+def _of_run(run: str, runs: Runs, words: str) -> str:
+    return f"{run}: {words}" if len(runs) > 1 else words
+
+
+def _counted(n_of: Mapping[str, int], n_runs: int) -> str:
+    """In which layers something holds, as a sentence."""
+    everywhere = [column for column, n in n_of.items() if n == n_runs]
+    sometimes = [f"{column} in {n} of {n_runs}" for column, n in n_of.items() if 0 < n < n_runs]
+    if len(everywhere) == len(n_of):
+        return "In every layer."
+    if not everywhere and not sometimes:
+        return "In no layer at the end."
+    words = [", ".join(everywhere)] if everywhere else []
+    words[0:1] = [f"{words[0]} in every run"] if words and n_runs > 1 else words
+    return f"In part: {'; '.join([*words, *sometimes])}."
+
+
 def _by_column(table: pd.DataFrame, steps: Mapping[str, int]) -> dict[str, list[Row]]:
-    """Rows by the name of their column, in the order of the steps."""
+    """Rows of one run by the name of their column, in the order of the steps."""
     found: dict[str, list[Row]] = {}
-    for row in sorted(rows_of(table), key=lambda row: steps[row["checkpoint"]]):
+    of_run = [row for row in rows_of(table) if row["checkpoint"] in steps]
+    for row in sorted(of_run, key=lambda row: steps[row["checkpoint"]]):
         found.setdefault(row_name(row), []).append(row)
     return dict(sorted(found.items()))
 
 
-def _is_above(row: Row) -> bool:
-    return row["low"] is not None and row["low"] > CHANCE
+def _low(row: Row) -> float:
+    """The lower end of an interval; of documents that do not differ at all it is the value."""
+    if row["low"] is None:
+        return row["value"] if (row["n_documents"] or 0) > 1 else -math.inf
+    return row["low"]
 
 
-def _is_below(row: Row) -> bool:
-    return row["high"] is not None and row["high"] < CHANCE
+def _high(row: Row) -> float:
+    if row["high"] is None:
+        return row["value"] if (row["n_documents"] or 0) > 1 else math.inf
+    return row["high"]
+
+
+def _side(row: Row) -> str | None:
+    """On which side of chance an area surely is."""
+    if row["low"] is None:
+        return None
+    return "above" if row["low"] > CHANCE else "below" if row["high"] < CHANCE else None

@@ -390,5 +390,5 @@ def _part(name: str, values: dict[str, Any], make: Any) -> Any:
 
 
 def _table(value: Any, name: str) -> dict[str, Any]:
-    require(isinstance(value, dict), f"{name} must be a table, not {value!r}")
+    require(isinstance(value, dict), f"{name} must be a table, not {value!r:.80}")
     return value

@@ -10,7 +10,6 @@ from interp.analyses.ablation import (
     CLASSES,
     HIGHER,
     LOWER,
-    MARGIN_NATS,
     SAME,
     UNDECIDED,
     WHOLE_TEXT,
@@ -23,6 +22,7 @@ from interp.analyses.ablation import (
     latin_words,
     loss_changes,
 )
+from interp.analyses.seeds import MARGIN_NATS
 from interp.errors import InputError
 from interp.extraction.extract import extract
 from interp.extraction.increment_table import DocumentSignal, IncrementTable

@@ -66,7 +66,10 @@ def save_family(
             run = folder / run_name(member, seed)
             name = f"{folder.name}-{run.name}"
             checkpoints.save(run, model, name=name, tokenizer=tokenizer, split=split, facts=facts)
-            steps = [{"step": step, "loss_nats": loss + 1 / step} for step in range(1, 21)]
+            steps = [
+                {"step": step, "loss_nats": loss + 1 / step, "gradient_norm": 1.0}
+                for step in range(1, 21)
+            ]
             lines = "".join(json.dumps(step) + "\n" for step in steps)
             (run / "metrics.jsonl").write_text(lines, "utf-8")
     return folder

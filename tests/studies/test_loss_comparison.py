@@ -7,8 +7,10 @@ import pytest
 from interp import checkpoints
 from interp.model.loss import document_losses
 from interp.reports.chart import rows_of
-from interp.studies.loss_comparison import STUDY, method_verdict
+from interp.studies.loss_comparison import STUDY
 from interp.studies.loss_tables import losses_of, seed_differences
+from interp.studies.loss_training import SAME_WINDOWS, recorded_runs, training_table
+from interp.studies.loss_verdicts import method_verdict, training_verdicts
 from interp.studies.study import MissingCheckpoint, StudyInput
 
 pytestmark = pytest.mark.usefixtures("cache")
@@ -94,7 +96,7 @@ def test_with_every_run_checkpoints_and_method_are_judged_apart(all_runs, study_
     assert method_shared.claim.endswith("as a method.")
     assert "equivalence p" in method_shared.ours
     seeds = found.tables["seed-differences"]
-    assert len(seeds) == 2 * 2 * (3 + 2)
+    assert len(seeds) == 2 * 3 * (3 + 3)  # kinds; languages and both; seeds, and all together
     values = seeds.query("statistic == 'loss_difference' and `group` == 'English'")["value"]
     assert list(values) == pytest.approx([0.1, 0.2, 0.3, -0.1, -0.1, -0.1])
     (mean,) = seeds.query(
@@ -130,7 +132,7 @@ def test_an_unfinished_seed_does_not_count_and_other_text_is_said(all_runs, stud
         found = STUDY.run(given)
     methods = [each for each in found.verdicts if each.claim.endswith("as a method.")]
     assert [each.ours for each in methods] == ["2 of 3 seeds are there"] * 2
-    (warning,) = found.warnings
+    (warning, _) = found.warnings  # the other one is about records of steps
     assert warning.startswith("en-zh-rope-seed1, en-zh-shared-seed1, en-zh-per-layer-seed1")
     assert "differ in held-out text." in warning
 
@@ -150,31 +152,128 @@ def test_a_difference_of_training_is_said(study_checkpoints, study_corpus, tmp_p
         shutil.copytree(study_checkpoints / name, tmp_path / name)
     record(tmp_path / "en-zh-shared", step=7, n_steps=7)
     with StudyInput(tmp_path, study_corpus, limit_bytes=2000) as given:
-        (warning,) = STUDY.run(given).warnings
+        (warning, _) = STUDY.run(given).warnings
     assert warning.startswith("en-zh-rope, en-zh-shared, en-zh-per-layer were not trained alike")
     assert "differ in step." in warning
 
 
 @pytest.mark.parametrize(
-    ("differences", "answer"),
+    ("differences", "summary", "answer"),
     [
-        ((-0.0001, 0.0, 0.0001), "English: neutral, shown to be within 0.005 nats per byte."),
-        ((0.0021, 0.002, 0.0019), "and higher by less than that"),
-        ((-0.1, -0.11, -0.12), "English: not neutral, lower."),
-        ((-0.02, 0.01, 0.03), "English: undecided, neither a difference nor its absence"),
+        ((-0.0001, 0.0, 0.0001), "Neutral", "neutral, within 0.005 nats per byte"),
+        ((0.0021, 0.002, 0.0019), "Neutral", "nats per byte, though not zero: higher"),
+        ((-0.1, -0.11, -0.12), "Not neutral", "not neutral, lower by more than 0.005 nats"),
+        ((0.003, 0.004, 0.005), "Undecided", "higher, but whether by more than 0.005 is undecided"),
+        ((-0.02, 0.01, 0.03), "Undecided", "undecided, neither a difference nor its absence"),
+        ((0.001, 0.001, 0.001), "Undecided", "undecided, the test is not defined"),
     ],
 )
-def test_three_seeds_are_neutral_different_or_undecided(differences, answer):
+def test_three_seeds_are_neutral_different_or_undecided(differences, summary, answer):
     table = seed_differences(of_seeds(*differences), [0, 1, 2])
-    assert answer in method_verdict("en-zh-shared", table, [0, 1, 2]).verdict
+    verdict = method_verdict("en-zh-shared", table, [0, 1, 2]).verdict
+    assert verdict.startswith(f"{summary}. English: ")
+    assert verdict.count(answer) == 3  # English, Chinese and both are alike here
 
 
 def test_the_interval_and_the_test_of_three_seeds():
     table = seed_differences(of_seeds(0.001, 0.002, 0.003), [0, 1, 2])
     rows = [row for row in rows_of(table) if row["checkpoint"] == "en-zh-shared"]
-    mean, p_value = [row for row in rows if row["group"] == "English"]
+    *_, mean, sd, p_value = [row for row in rows if row["group"] == "English"]
     half_width = 4.302653 * 0.001 / np.sqrt(3)
     assert mean["low"] == pytest.approx(0.002 - half_width)
     assert mean["high"] == pytest.approx(0.002 + half_width)
+    assert sd["value"] == pytest.approx(0.001)
     assert p_value["value"] == pytest.approx(0.0175, abs=5e-4)  # t = 0.003 / 0.000577 = 5.2
     assert p_value["note"] == "margin 0.005 nats per byte"
+
+
+def test_the_mean_of_both_languages_has_their_weights_alike():
+    losses = {
+        f"en-zh-{kind}-seed{seed}": {"en": 1.0 + english, "zh": 2.0 + chinese}
+        for kind, english, chinese in (
+            ("rope", 0, 0),
+            ("shared", 0.01, 0.03),
+            ("per-layer", 0.02, -0.02),
+        )
+        for seed in range(3)
+    }
+    table = seed_differences(losses, [0, 1, 2]).query("statistic == 'mean_loss_difference'")
+    values = {(row["checkpoint"], row["group"]): row["value"] for row in rows_of(table)}
+    assert values["en-zh-shared", "both"] == pytest.approx(0.02)
+    assert values["en-zh-per-layer", "both"] == pytest.approx(0.0)
+    assert values["en-zh-per-layer", "Chinese"] == pytest.approx(-0.02)
+
+
+def test_two_seeds_tell_nothing_together():
+    table = seed_differences(of_seeds(0.001, 0.002), [0, 1])
+    assert set(table["statistic"]) == {"loss_difference"}
+
+
+def record_steps(folder, losses, norms, *, seed, decay_steps):
+    """A record of steps, and a recipe with two steps of warm-up and a constant rate after it."""
+    lines = [
+        json.dumps({"step": step, "loss_nats": loss, "gradient_norm": norm})
+        for step, (loss, norm) in enumerate(zip(losses, norms, strict=True), start=1)
+    ]
+    (folder / "metrics.jsonl").write_text("\n".join(lines), "utf-8")
+    corpora = {"en": {"train": ["a.txt"], "held_out": ["b.txt"]}}
+    optimization = {
+        "steps": len(losses),
+        "warmup_steps": 2,
+        "schedule": "constant",
+        "decay_steps": decay_steps,
+    }
+    recipe = {"name": folder.name, "seed": seed, "corpora": corpora, "optimization": optimization}
+    record(folder, recipe=recipe, hardware=f"{seed + 1} CPU threads")
+
+
+def test_training_on_the_way_is_compared_step_by_step(all_runs, study_corpus):
+    """Per-layer runs jump once after warm-up; the long one is 0.25 above the short one."""
+    for kind, above in (("rope", 0.0), ("shared", 0.001), ("per-layer", 0.5)):
+        jumps = [99.0, 1.0, 12.0 if kind == "per-layer" else 9.0]
+        for suffix, n_steps, decay_steps in (("", 250, 100), ("-seed0", 120, 40)):
+            is_long = suffix == ""
+            losses = [3 + above + (0.25 if is_long and kind == "per-layer" else 0)] * n_steps
+            norms = [*jumps, *[1.0] * (n_steps - 3)]
+            record_steps(
+                all_runs / f"en-zh-{kind}{suffix}", losses, norms, seed=0, decay_steps=decay_steps
+            )
+    with StudyInput(all_runs, study_corpus) as given:
+        table = training_table(recorded_runs(given, [0, 1, 2]))
+    differences = [
+        (row["checkpoint"], row["group"], round(row["value"], 6))
+        for row in rows_of(table)
+        if row["statistic"] == "training_loss_difference"
+    ]
+    assert differences == [
+        *(("en-zh-shared", f"step {step}", 0.001) for step in (100, 200, 250)),
+        *(("en-zh-per-layer", f"step {step}", 0.75) for step in (100, 200, 250)),
+        *(("en-zh-shared-seed0", f"step {step}", 0.001) for step in (100, 120)),
+        *(("en-zh-per-layer-seed0", f"step {step}", 0.5) for step in (100, 120)),
+    ]
+    same = [row for row in rows_of(table) if row["statistic"] == SAME_WINDOWS]
+    assert [(row["checkpoint"], row["group"], row["n"], row["value"]) for row in same] == [
+        ("en-zh-rope", "steps 3 to 80", 78, pytest.approx(0)),
+        ("en-zh-shared", "steps 3 to 80", 78, pytest.approx(0)),
+        ("en-zh-per-layer", "steps 3 to 80", 78, pytest.approx(0.25)),
+    ]
+    smooth, rounding = training_verdicts(table)
+    assert smooth.ours.endswith("per-layer: 2 of 366 steps, largest norm 12.0")
+    assert smooth.verdict == "It does: shared. It jumps: per-layer in 2 of 2 runs."
+    assert rounding.verdict.startswith("By less than 0.005: plain, shared. By 50.0 times that")
+
+
+def test_runs_of_other_recipes_are_not_taken_for_two_of_one(all_runs, study_corpus):
+    record_steps(all_runs / "en-zh-rope", [2.0] * 5, [1.0] * 5, seed=0, decay_steps=1)
+    record_steps(all_runs / "en-zh-rope-seed1", [2.0] * 5, [1.0] * 5, seed=1, decay_steps=1)
+    with StudyInput(all_runs, study_corpus) as given:
+        table = training_table(recorded_runs(given, [0, 1, 2]))
+    assert SAME_WINDOWS not in set(table["statistic"])
+
+
+def test_a_run_without_a_record_of_its_steps_is_named(all_runs, study_corpus):
+    with StudyInput(all_runs, study_corpus, limit_bytes=2000) as given:
+        found = STUDY.run(given)
+    assert "training" not in found.tables
+    (warning,) = [words for words in found.warnings if "metrics.jsonl" in words]
+    assert "en-zh-per-layer-seed2" in warning

@@ -152,7 +152,16 @@ def test_without_any_model_the_study_says_how_to_train_them(tmp_path):
     assert "interp train-family family-characters" in refused.value.hint
 
 
-@pytest.mark.parametrize("line", ["[]", "{", '{"step": "1", "loss_nats": 2}', '{"step": 1}'])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "[]",
+        "{",
+        '{"step": "1", "loss_nats": 2, "gradient_norm": 1}',
+        '{"step": 1, "loss_nats": NaN, "gradient_norm": 1}',
+        '{"step": 1}',
+    ],
+)
 def test_a_record_of_steps_that_is_none_is_named(tmp_path, line):
     runs = save_family(tmp_path / "family-characters", members=("none",), seeds=(0,))
     (runs / "none-seed0/metrics.jsonl").write_text(line, "utf-8")

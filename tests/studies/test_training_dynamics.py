@@ -1,6 +1,7 @@
 import json
 import shutil
 
+import pandas as pd
 import pytest
 
 from interp import tables
@@ -10,7 +11,7 @@ from interp.studies.study import MissingCheckpoint, StudyInput
 from interp.studies.training_dynamics import RUNS, STUDY, TEXT_BYTES
 from interp.studies.training_dynamics_verdicts import settled_from, verdicts
 
-PER_LAYER = RUNS[0]
+PER_LAYER, SEED = list(RUNS)[:2]
 
 
 def save_step(source, folder, step):
@@ -42,15 +43,16 @@ def test_every_saved_step_and_the_end_are_measured(run_folder, study_corpus):
     names = [f"{PER_LAYER}/steps/000100", f"{PER_LAYER}/steps/000200", PER_LAYER]
     for each in found.tables.values():
         assert list(dict.fromkeys(each["checkpoint"])) == names
+    assert found.tables["held-out-loss-by-step"]["value"].isna().all()  # none was measured
     classes = rows_of(found.tables["classes-by-step"])
     of_space = [row for row in classes if row["group"] == "space" and row["checkpoint"] == names[0]]
     assert [row["value"] for row in of_space] == [row["value"] for row in wanted]
     assert {row["reference"] for row in classes if row["group"] == "lead E4-E9"} == {
         "running text, Chinese"
     }
-    assert found.warnings == ["only 3 steps were saved"]
-    assert "At 3 steps of its training" in found.question
-    charts = [section.parts[1] for section in found.sections]
+    assert found.warnings == ["only 3 steps of long run were saved"]
+    assert "of a training run of the per-layer model, long run (300 steps)" in found.question
+    charts = [section.parts[1] for section in found.sections[1:]]
     for chart in charts:
         (first, *_) = chart.figures["light"]["wide"]["data"]
         assert first["x"] == [100, 200, 300]
@@ -67,21 +69,34 @@ def test_the_text_of_a_step_is_limited(run_folder, study_corpus):
 
 
 @pytest.mark.usefixtures("cache")
-def test_the_steps_may_be_those_of_the_first_seed(run_folder, study_corpus, tmp_path):
-    shutil.copytree(run_folder / PER_LAYER, tmp_path / RUNS[1])
+def test_every_run_with_saved_steps_is_shown_beside_the_others(run_folder, study_corpus, tmp_path):
+    for name in (SEED, "en-zh-per-layer-seed2"):
+        shutil.copytree(run_folder / PER_LAYER, tmp_path / name)
     shutil.copytree(run_folder / PER_LAYER, tmp_path / PER_LAYER)
-    shutil.rmtree(tmp_path / PER_LAYER / "steps")
+    shutil.rmtree(tmp_path / PER_LAYER / "steps")  # nothing is known of its way
+    step = tmp_path / SEED / "steps/000100/config.json"
+    loss = {"nats_per_byte": 2.5, "n_bytes": 100, "n_documents": 2}
+    about = json.loads(step.read_text("utf-8")) | {"held_out_loss": {"en": loss}}
+    step.write_text(json.dumps(about), "utf-8")
     with StudyInput(tmp_path, study_corpus, limit_bytes=1_000) as given:
         found = STUDY.run(given)
-    assert set(found.tables["classes-by-step"]["checkpoint"]) == {
-        f"{RUNS[1]}/steps/000100",
-        f"{RUNS[1]}/steps/000200",
-        RUNS[1],
-    }
+    assert list(found.tables["classes-by-step"]["checkpoint"].unique()) == [
+        f"{name}{step}"
+        for name in (SEED, "en-zh-per-layer-seed2")
+        for step in ("/steps/000100", "/steps/000200", "")
+    ]
+    losses = rows_of(found.tables["held-out-loss-by-step"])
+    assert [(row["group"], row["value"], row["n"]) for row in losses if row["value"]] == [
+        ("English", 2.5, 100)
+    ]
+    _, classes, words = found.sections
+    assert [chart.title.rpartition(", ")[2] for chart in classes.parts[1:]] == ["seed 0", "seed 2"]
+    (traces, *_) = [words.parts[1].figures["light"]["wide"]["data"]]
+    assert {trace["name"] for trace in traces} == {"seed 0", "seed 2"}
 
 
 def test_without_saved_steps_the_study_says_which_would_do(study_checkpoints):
-    wanted = "no step of en-zh-per-layer or en-zh-per-layer-seed0 is saved in"
+    wanted = "no step of en-zh-per-layer or en-zh-per-layer-seed0 or .* is saved in"
     with pytest.raises(MissingCheckpoint, match=wanted) as refused:
         STUDY.run(StudyInput(study_checkpoints, ()))
     assert "keep_steps" in refused.value.hint
@@ -96,58 +111,104 @@ def test_what_has_settled_holds_from_a_step_to_the_end():
 
 
 STEPS = {"a": 10, "b": 100, "c": 1000}
+OTHER = {"d": 10, "e": 100, "f": 1000}
 
 
-def table_of(*layers, **about):
-    """Rows of every layer at the three steps, from its values; 0.05 to either side."""
+def table_of(*layers, steps=STEPS, ends=0.05, **about):
+    """Rows of every layer at the three steps, from its values; ``ends`` to either side."""
     return tables.analysis_table(
         {
             "checkpoint": checkpoint,
             "signal": "increment",
             "layer": layer,
             "value": value,
-            "low": value - 0.05,
-            "high": value + 0.05,
+            "low": None if ends is None else value - ends,
+            "high": None if ends is None else value + ends,
+            "n_documents": 9,
         }
         | about
         for layer, values in enumerate(layers)
-        for checkpoint, value in zip(STEPS, values, strict=True)
+        for checkpoint, value in zip(steps, values, strict=True)
     )
 
 
-def answers(*, spaces=((1, 1, 2),), letters=((1, 1, 1),), areas=((0.5,) * 3,), shares=((0,) * 3,)):
-    import pandas as pd
-
-    classes = pd.concat(
-        [
-            table_of(*spaces, group="space", statistic="mean"),
-            table_of(*letters, group="lowercase, word-internal", statistic="mean"),
-        ]
-    )
+def answers(
+    *,
+    spaces=((1, 1, 2),),
+    letters=((1, 1, 1),),
+    areas=((0.5,) * 3,),
+    others=None,
+    shares=((0,) * 3,),
+    ends=0.05,
+    ceiling=0.55,
+):
+    """Verdicts about one run, or about two of which ``others`` are the areas of the second."""
+    runs = {"one": STEPS} if others is None else {"one": STEPS, "two": OTHER}
+    of_runs = [(STEPS, areas), (OTHER, others)][: len(runs)]
+    classes = [
+        table_of(*values, steps=steps, group=group, statistic="mean", ends=ends_of)
+        for steps, _ in of_runs
+        for values, group, ends_of in (
+            (spaces, "space", ends),
+            (letters, "lowercase, word-internal", 0.05),
+        )
+    ]
+    lead_byte = {"signal": "lead_byte_ceiling", "statistic": "roc_auc", "value": ceiling}
     return verdicts(
-        STEPS,
-        classes,
-        table_of(*areas, statistic="roc_auc"),
-        table_of(*shares, statistic="saturated_share", group="English"),
+        runs,
+        pd.concat(classes),
+        pd.concat(
+            [
+                *(table_of(*each, steps=steps, statistic="roc_auc") for steps, each in of_runs),
+                tables.analysis_table([lead_byte]),
+            ]
+        ),
+        pd.concat(
+            [
+                table_of(*shares, steps=steps, statistic="saturated_share", group="English")
+                for steps, _ in of_runs
+            ]
+        ),
     )
 
 
-def test_delimiters_are_found_from_the_step_at_which_they_stay_apart():
-    found = answers(spaces=((1, 1.2, 2), (2, 2, 1)), letters=((1, 1, 1), (1, 1, 1)))[0]
-    assert found.ours == "L0 from step 100 on; not at the end: L1"
-    assert found.verdict == "In 1 of 2 layers."
-    assert answers(spaces=((1, 1.05, 1.08),))[0].verdict.startswith("Not in this run")
+def test_spaces_are_farther_from_the_step_at_which_they_stay_apart():
+    found = answers(spaces=((1, 1.2, 2), (2, 2, 1), (1, 1, 0.5)), letters=((1, 1, 1),) * 3)[0]
+    assert found.ours == (
+        "L0 from step 100 on (2.00 times), L1 alike at the end (1.00 times), "
+        "L2 less at the end (0.50 times)"
+    )
+    assert found.verdict == "In part: L0."
+    assert answers(spaces=((1, 1.05, 1.08),))[0].verdict == "In no layer at the end."
+    assert answers(others=((0.5,) * 3,))[0].verdict == "In every layer."
+
+
+def test_a_layer_that_steps_equally_at_every_space_can_be_farther():
+    found = answers(spaces=((1, 1.2, 2),), ends=None)[0]  # one byte, one increment: no interval
+    assert found.ours == "L0 from step 100 on (2.00 times)"
+    assert found.verdict == "In every layer."
 
 
 def test_layers_leave_chance_at_their_step_and_side():
-    found = answers(areas=((0.5, 0.6, 0.6), (0.4, 0.5, 0.4), (0.6, 0.5, 0.5)))[1]
+    found = answers(areas=((0.5, 0.6, 0.61), (0.4, 0.5, 0.4), (0.6, 0.5, 0.5)))[1]
     assert found.ours == (
-        "L0 above from step 100 on; L1 below from step 1,000 on; not at the end: L2"
+        "L0 above from step 100 on (0.610), L1 below from step 1,000 on (0.400), L2 not at the end"
     )
-    assert found.verdict.startswith("Yes")
-    together = answers(areas=((0.5, 0.6, 0.6), (0.5, 0.4, 0.4)))[1]
-    assert together.verdict.startswith("No: those")
-    assert answers()[1].verdict.startswith("Not shown")
+    assert found.verdict == (
+        "2 of 3 layers end on one side of it. 1 of them is surely above what the next "
+        "character's lead byte alone can tell, 0.550."
+    )
+    low = answers(areas=((0.5, 0.6, 0.6),))[1]
+    assert low.verdict.endswith(
+        "None of them is surely above what the next character's lead byte alone can tell, 0.550."
+    )
+
+
+def test_runs_agree_on_a_layer_only_if_it_ends_on_one_side_in_all_of_them():
+    areas, others = ((0.6,) * 3, (0.4,) * 3, (0.5,) * 3), ((0.7,) * 3, (0.6,) * 3, (0.5,) * 3)
+    found = answers(areas=areas, others=others, spaces=((1,) * 3,) * 3, letters=((1,) * 3,) * 3)[2]
+    assert found.ours == "L0 above, above; L1 below, above; L2 at chance, at chance"
+    assert found.verdict == "Only L0 above."
 
 
 def test_a_layer_that_turns_round_is_named():
@@ -155,10 +216,14 @@ def test_a_layer_that_turns_round_is_named():
     assert found.ours == "L0 from above at step 10 to below at step 1,000"
     assert found.verdict.startswith("No")
     assert answers(areas=((0.6, 0.5, 0.7),))[2].verdict == "Yes, in this run."
+    assert answers()[2].verdict.startswith("Not shown")
 
 
 def test_a_layer_at_its_bound_is_named_with_its_first_step():
-    found = answers(shares=((0, 0.02, 0.5), (0.5, 0, 0)))[3]
-    assert found.ours == "L0 50% of English at the end, above 1 % first at step 100"
+    found = answers(shares=((0, 0.02, 0.5), (0, 0, 0)))[3]
+    assert found.ours == (
+        "L0 50% of the increments in English text at the end, above 1 % first at step 100"
+    )
     assert found.verdict.startswith("Yes")
+    assert answers(shares=((0.5, 0.5, 0),))[3].verdict == "No longer at the end."
     assert answers()[3].verdict == "No."

@@ -17,6 +17,9 @@ Coverage of the closed form with t quantiles: 0.91 at 10 documents, 0.94 at 50, 
 UNRELIABLE_BELOW = 20
 """Documents below which an interval says that it is unreliable."""
 
+LEVEL = 0.05
+"""Of every test: a smaller p value says that chance alone would hardly give what was found."""
+
 NEGLIGIBLE = 1e-12
 """A standard error, relative to the larger of 1 and the value, that is rounding alone."""
 

@@ -1,0 +1,175 @@
+"""How trainings went on the way: the losses and gradients of their steps, beside plain RoPE."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from interp.reports.chart import Chart, rows_of
+from interp.reports.line_chart import Axis, Line, Panel, line_chart
+from interp.studies.loss_tables import ROPE, SEEDS, VARIANTS
+from interp.studies.study import StudyInput
+from interp.studies.training_record import Step, recorded_steps
+from interp.tables import analysis_table
+from interp.training.recipe import Keeping, Recipe
+
+STEPS_OF_A_POINT = 100
+"""Steps whose training losses are one point of a curve: single steps are noisy."""
+
+JUMP_NORM = 10.0
+"""The norm of a gradient from which on a step counts as a jump; it is clipped at 1."""
+
+BY_STEP, JUMPS, LARGEST_NORM = "training_loss", "jumps", "largest_gradient_norm"
+DIFFERENCE, SAME_WINDOWS = "training_loss_difference", "mean_absolute_training_loss_difference"
+"""Statistics: from plain rotary positions step by step; of two runs of one recipe and seed."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a run wrote down.
+
+    Attributes:
+        name: Of its checkpoint.
+        kind: The long run of its kind: with it begins the name.
+        reference: The run with plain rotary positions of the same seed and budget.
+        steps: In order.
+        recipe: Of the run.
+        hardware: That it ran on, in words.
+    """
+
+    name: str
+    kind: str
+    reference: str
+    steps: Sequence[Step]
+    recipe: Recipe
+    hardware: str
+
+    @property
+    def warm(self) -> list[Step]:
+        """The steps after the warm-up."""
+        warmup = self.recipe.optimization.warmup_steps
+        return [step for step in self.steps if step.number > warmup]
+
+
+def recorded_runs(given: StudyInput, seeds: Sequence[int]) -> dict[str, Run]:
+    """The long runs and those of ``seeds``, by name; without those that have no record.
+
+    Raises:
+        InputError: A record cannot be read, or is not one.
+        RecipeError: The recipe of such a run is none.
+    """
+    found = {}
+    for suffix in ("", *(f"-seed{seed}" for seed in seeds)):
+        for kind in (ROPE, *VARIANTS):
+            name = f"{kind}{suffix}"
+            steps = recorded_steps(given, name)
+            if steps:
+                config = given.checkpoint(name).config
+                recipe, hardware = Recipe.from_dict(config["recipe"] or {}), config["hardware"]
+                found[name] = Run(name, kind, f"{ROPE}{suffix}", steps, recipe, hardware or "")
+    return found
+
+
+def training_table(runs: Mapping[str, Run]) -> pd.DataFrame:
+    """Training losses by step, how often gradients jumped, and what rounding alone does.
+
+    Returns:
+        An analysis table in nats per token. Its ``group`` is the last step of a mean over
+        `STEPS_OF_A_POINT`; or ``after warm-up``; or the steps of which two runs had the same
+        recipe, seed, windows and learning rate.
+    """
+    rows: list[dict[str, Any]] = []
+    for run in runs.values():
+        reference = runs.get(run.reference)
+        rows += _by_step(run, reference if run.kind != ROPE else None)
+        norms = np.array([step.gradient_norm for step in run.warm])
+        about = {"checkpoint": run.name, "group": "after warm-up", "n": len(norms)}
+        if len(norms):
+            jumps = int((norms > JUMP_NORM).sum())
+            rows.append(about | {"statistic": LARGEST_NORM, "value": float(norms.max())})
+            note = f"steps with a gradient norm above {JUMP_NORM:g}"
+            rows.append(about | {"statistic": JUMPS, "value": jumps, "note": note})
+    for kind in (ROPE, *VARIANTS):
+        names = [name for name, run in runs.items() if run.kind == kind and name != kind]
+        for name in names if kind in runs else []:
+            rows += _of_same_windows(runs[kind], runs[name])
+    return analysis_table(rows)
+
+
+def way_chart(table: pd.DataFrame) -> Chart:
+    """By how much the training loss of each run differs from that of plain RoPE, over steps."""
+    rows = [row for row in rows_of(table) if row["statistic"] == DIFFERENCE]
+    panels = []
+    for kind, words in VARIANTS.items():
+        lines = []
+        for name in [kind, *(f"{kind}-seed{seed}" for seed in SEEDS)]:
+            of_run = [row for row in rows if row["checkpoint"] == name]
+            steps = [int(row["group"].removeprefix("step ")) for row in of_run]
+            seed = name.removeprefix(kind).removeprefix("-seed")
+            called = f"short, seed {seed}" if seed else "long"
+            lines.append(Line(called, steps, [row["value"] for row in of_run]))
+        panels.append(Panel(words, lines))
+    return line_chart(
+        panels,
+        key="training-differences",
+        title="Training loss less that of plain rotary positions on the same windows",
+        x=Axis("step"),
+        y=Axis("nats per token", marks=(0.0,)),
+        note=f"Means over {STEPS_OF_A_POINT} steps. Below 0 learned increments have the lower "
+        "loss.",
+    )
+
+
+def _by_step(run: Run, reference: Run | None) -> list[dict[str, Any]]:
+    beside = {step.number: step.loss_nats for step in reference.steps} if reference else {}
+    rows = []
+    for start in range(0, len(run.steps), STEPS_OF_A_POINT):
+        steps = run.steps[start : start + STEPS_OF_A_POINT]
+        about = {"checkpoint": run.name, "group": f"step {steps[-1].number}", "n": len(steps)}
+        loss = float(np.mean([step.loss_nats for step in steps]))
+        rows.append(about | {"statistic": BY_STEP, "value": loss})
+        pairs = [(s.loss_nats, beside[s.number]) for s in steps if s.number in beside]
+        if reference and len(pairs) == len(steps):
+            difference = float(np.mean([one - other for one, other in pairs]))
+            of_rope = {"statistic": DIFFERENCE, "reference": reference.name}
+            rows.append(about | of_rope | {"value": difference})
+    return rows
+
+
+def _of_same_windows(long: Run, short: Run) -> list[dict[str, Any]]:
+    """How far two runs are apart up to where the recipe of one parts from the other's.
+
+    The mean over points of `STEPS_OF_A_POINT` of the absolute difference of their mean losses:
+    a run that jumps first is above the other and then below it.
+    """
+    recipes = [replace(run.recipe, name=long.name, keeping=Keeping()) for run in (long, short)]
+    last = min(recipe.optimization.decay_start for recipe in recipes)
+    alike = [
+        replace(each, optimization=replace(each.optimization, steps=max(1, last), decay_steps=0))
+        for each in recipes
+    ]
+    beside = {step.number: step.loss_nats for step in short.warm}
+    found = [
+        (step.number, step.loss_nats - beside[step.number])
+        for step in long.warm
+        if step.number <= last and step.number in beside
+    ]
+    if alike[0] != alike[1] or not found:
+        return []
+    points = [
+        abs(np.mean([difference for _, difference in found[start : start + STEPS_OF_A_POINT]]))
+        for start in range(0, len(found), STEPS_OF_A_POINT)
+    ]
+    return [
+        {
+            "checkpoint": long.name,
+            "reference": short.name,
+            "statistic": SAME_WINDOWS,
+            "group": f"steps {found[0][0]:,} to {found[-1][0]:,}",
+            "value": float(np.mean(points)),
+            "n": len(found),
+            "note": f"on {long.hardware}, and on {short.hardware}",
+        }
+    ]

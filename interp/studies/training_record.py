@@ -1,0 +1,58 @@
+"""What a training run wrote down of each of its steps."""
+
+import json
+import math
+from dataclasses import dataclass
+
+from interp.corpus.files import shown
+from interp.errors import InputError, reason
+from interp.studies.study import StudyInput
+from interp.training.train import METRICS_FILE
+
+
+@dataclass(frozen=True)
+class Step:
+    """One optimizer step.
+
+    Attributes:
+        number: Counted from 1.
+        loss_nats: Mean surprisal of a token of its windows.
+        gradient_norm: Before clipping.
+    """
+
+    number: int
+    loss_nats: float
+    gradient_norm: float
+
+
+def recorded_steps(given: StudyInput, name: str) -> list[Step]:
+    """Every step that the folder of a checkpoint has a record of; none where there is no record.
+
+    A training leaves it in its folder; the checkpoints of the repository come without.
+
+    Raises:
+        InputError: The record cannot be read, or is not one.
+    """
+    path = given.checkpoints / name / METRICS_FILE
+    try:
+        lines = path.read_text("utf-8").splitlines()
+    except FileNotFoundError:
+        return []
+    except (OSError, UnicodeError) as error:
+        why = reason(error) if isinstance(error, OSError) else "not UTF-8"
+        raise InputError(f"{shown(str(path))}: {why}") from error
+    found = []
+    for number, line in enumerate(lines, start=1):
+        try:
+            entry = json.loads(line)
+            step = Step(entry["step"], float(entry["loss_nats"]), float(entry["gradient_norm"]))
+            numbers = (step.loss_nats, step.gradient_norm)
+            if type(step.number) is not int or not all(map(math.isfinite, numbers)):
+                raise ValueError("not a step, a loss and a norm")
+        except (ValueError, KeyError, TypeError, RecursionError, OverflowError) as error:
+            raise InputError(
+                f"{shown(str(path))}: line {number} is no step of a training run",
+                "Training writes one JSON object per line, with step, loss_nats and gradient_norm.",
+            ) from error
+        found.append(step)
+    return found
