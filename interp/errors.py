@@ -44,6 +44,15 @@ class UsageError(InterpError):
     exit_status = 2
 
 
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether it says that there was not enough memory, on whatever device."""
+    if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":  # torch's own
+        return True
+    return isinstance(error, RuntimeError) and any(
+        words in str(error) for words in ("can't allocate memory", "not enough memory")
+    )
+
+
 def reason(error: OSError) -> str:
     """The operating system's own words for ``error``, such as ``permission denied``.
 

@@ -156,12 +156,17 @@ def class_rows(
 
 
 def _limits(table: IncrementTable, signal: str) -> tuple[float, float]:
-    """Between what every value lies: increments are positive, and have a bound or none."""
+    """Between what every value lies: increments are positive, and have a bound or none.
+
+    They are stored as float32, in which a bound such as 1.1 is a little larger.
+    """
     if signal != "increment":
         return -np.inf, np.inf
     bound: float | None = table.manifest["signals"][signal]["bound"]
     is_changed = table.manifest["intervention"] is not None
-    return 0.0, np.inf if bound is None or is_changed else bound
+    if bound is None or is_changed:
+        return 0.0, np.inf
+    return 0.0, max(bound, float(np.float32(bound)))
 
 
 def class_fields(

@@ -22,9 +22,8 @@ def model_card(config: dict[str, Any]) -> str:
         _training(config),
         _held_out_loss(config),
         _limits(position),
+        _licence(config["recipe"] or {}),
     ]
-    recipe = str((config["recipe"] or {}).get("corpora", "")).lower()
-    sections += [f"## Licence\n\n{words}" for text, words in _LICENCES.items() if text in recipe]
     return "\n\n".join(part for part in sections if part) + "\n"
 
 
@@ -147,12 +146,22 @@ def _limits(position: dict[str, Any]) -> str:
     return "## Limits\n\n" + "\n".join(f"- {limit}" for limit in limits)
 
 
+def _licence(recipe: dict[str, Any]) -> str:
+    """What the recipe says; without it only of text whose address is known."""
+    words = recipe.get("licence")
+    if not words:
+        corpora = recipe.get("corpora") or {}
+        addresses = [str(each) for corpus in corpora.values() for each in corpus.get("train", ())]
+        if addresses and all(address.startswith(_WIKIPEDIA) for address in addresses):
+            words = _WIKIPEDIA_LICENCE
+    return f"## Licence\n\n{words}" if words else ""
+
+
 _RULE = "|---"
 
-_LICENCES = {
-    "wikipedia": "Weights: CC BY-SA 4.0, because they are made from Wikipedia text (CC BY-SA 3.0 "
-    "and 4.0, by its authors). Code: MIT.",
-    "'pylib/": "Weights: PSF License Agreement, because they are made from the source of the "
-    "standard library of Python (© Python Software Foundation; all rights reserved). Code: MIT.",
-}
-"""By a word that stands in the addresses of the training text."""
+_WIKIPEDIA = "hub:wikimedia/wikipedia/"
+
+_WIKIPEDIA_LICENCE = (
+    "Weights: CC BY-SA 4.0, because they are made from Wikipedia text (CC BY-SA 3.0 and 4.0, by "
+    "its authors). Code: MIT."
+)

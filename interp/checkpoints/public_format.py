@@ -91,6 +91,9 @@ def _read(file: Path, what: str) -> dict[str, Any]:
 
 
 def _config(settings: Mapping[str, Any], what: str) -> ModelConfig:
+    for name, value in settings.items():
+        if not (isinstance(name, str) and isinstance(value, bool | int | float | str | None)):
+            raise CheckpointError(f"{what}: the setting {name!r:.40} is no plain value")
     for name, known in _REPRESENTED.items():
         value = settings.get(name, known[0])
         if value not in known:
@@ -98,13 +101,16 @@ def _config(settings: Mapping[str, Any], what: str) -> ModelConfig:
             raise CheckpointError(
                 f"{what}: {name} = {value!r} cannot be represented, only {allowed}"
             )
+    for name in ("per_layer_delta", "per_head_delta"):
+        if not isinstance(settings.get(name, False), bool):
+            raise CheckpointError(f"{what}: {name} must be true or false")
     unknown = sorted(set(settings) - _READ)
     if unknown:
         raise CheckpointError(f"{what}: the setting {unknown[0]!r} is not known here")
     missing = sorted(_REQUIRED - set(settings))
     if missing:
         raise CheckpointError(f"{what}: model_config has no {missing[0]}")
-    is_per_layer = bool(settings.get("per_layer_delta", False))
+    is_per_layer = settings.get("per_layer_delta", False)
     position = {"base": settings.get("rope_theta", 10_000.0), "layout": "interleaved"}
     if settings.get("pos_encoding", "rope") == "rope":
         position["encoding"] = "rope"
@@ -112,7 +118,7 @@ def _config(settings: Mapping[str, Any], what: str) -> ModelConfig:
         position |= {
             "encoding": "increments",
             "scope": "per_layer" if is_per_layer else "shared",
-            "per_head": bool(settings.get("per_head_delta", False)),
+            "per_head": settings.get("per_head_delta", False),
             "d_hidden": settings.get("delta_hidden_dim") or settings["dim"] // 4,
             "max_increment": settings.get("max_delta", 10.0) if is_per_layer else None,
             "norm_eps": _DELTA_NORM_EPS,
@@ -147,8 +153,13 @@ def _model(config: ModelConfig, state: dict[str, Tensor], what: str) -> Transfor
         if name not in left:
             raise CheckpointError(f"{what}: it has no weight {name}")
         tensor = left.pop(name)
-        if not (isinstance(tensor, Tensor) and tensor.is_floating_point()):
-            raise CheckpointError(f"{what}: {name} is not a float tensor")
+        if not (
+            isinstance(tensor, Tensor)
+            and tensor.is_floating_point()
+            and tensor.layout == torch.strided
+            and not tensor.is_meta
+        ):
+            raise CheckpointError(f"{what}: {name} is not a dense float tensor")
         if shape and tensor.shape != shape:
             raise CheckpointError(
                 f"{what}: {name} has shape {list(tensor.shape)}, its model_config makes it "
@@ -177,8 +188,9 @@ def _model(config: ModelConfig, state: dict[str, Tensor], what: str) -> Transfor
         }
     if isinstance(config.position, IncrementsConfig):
         weights |= _increment_weights(config, take)
-    if "lm_head.weight" in left and torch.equal(left["lm_head.weight"], state["tok_emb.weight"]):
-        del left["lm_head.weight"]  # tied, saved under both names
+    tied = left.get("lm_head.weight")  # saved under both names
+    if tied is not None and not torch.equal(take("lm_head.weight"), weights["embed.W_E"]):
+        left["lm_head.weight"] = tied
     if left:
         raise CheckpointError(f"{what}: the weight {min(left)} has no place in such a model")
     return _loaded(config, weights, what)

@@ -29,7 +29,7 @@ from interp.cli.train import train
 from interp.cli.train_family import train_family
 from interp.cli.verify_encoding import verify_encoding
 from interp.cli.word_boundary_auc import word_boundary_auc
-from interp.errors import InterpError, reason
+from interp.errors import InterpError, is_out_of_memory, reason
 
 app = typer.Typer(
     name="interp",
@@ -202,6 +202,13 @@ def _run(program: typer.Typer, arguments: Sequence[str] | None) -> int:
     except KeyboardInterrupt:
         status = INTERRUPTED
     except Exception as error:
+        if is_out_of_memory(error):
+            _say(
+                "there is not enough memory for this",
+                "Read shorter windows (--window, --length), less text at a time, or on another "
+                "--device.",
+            )
+            return 1
         if not hasattr(error, "format_message"):  # typer's own, under any of its versions
             if type(error).__name__ != "Abort":
                 raise

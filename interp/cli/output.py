@@ -96,7 +96,7 @@ class Output:
             if number:
                 console.print()
             if each.title:
-                console.print(each.title, style="bold", soft_wrap=True)
+                console.print(one_line(each.title), style="bold", soft_wrap=True)
             console.print(each.table)
             for note in each.notes:
                 console.print(one_line(note))

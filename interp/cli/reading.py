@@ -109,12 +109,27 @@ def refuse_replacing(
     from interp.files import check_writable
 
     target = check_writable(Path(out))
-    for name in (*(files or ()), *(corpus or ())):
-        if target.exists() and Path(name).exists() and target.samefile(name):
+    if not target.exists():
+        return
+    for name in _local_files([*(files or ()), *(corpus or ())]):
+        if target.samefile(name):
             raise UsageError(
                 f"--out {out} is a text that is to be read: it would be replaced",
                 "Name another file.",
             )
+
+
+def _local_files(names: Sequence[str]) -> Iterator[Path]:
+    """The files that are there, of paths and globs; what cannot be read is said when it is."""
+    from interp.corpus.files import expand
+    from interp.errors import InputError
+
+    for name in names:
+        try:
+            found = expand(name)
+        except InputError:  # an address on the Hub, or nothing
+            continue
+        yield from (Path(path) for path in found if Path(path).exists())
 
 
 def command_of(words: Sequence[str], files: Sequence[str] | None) -> str:

@@ -128,6 +128,15 @@ class TextInput:
             return corpus
         return _digest([["literal", hashlib.sha256(self.literal).hexdigest()], corpus])
 
+    def names(self) -> tuple[list[str], list[str]]:
+        """The files that `files` and those that `corpora` name; an address on the Hub as it is."""
+        files = [file for pattern in self.files for file in expand(pattern)]
+        return files, [
+            file
+            for spec in self.corpora
+            for file in ([spec] if spec.startswith(PREFIX) else expand(spec))
+        ]
+
     def describe(self) -> str:
         """What is read, in a few words for the head of a page; plain text on one line."""
         if self.is_sample:

@@ -77,10 +77,17 @@ def _is_signal(signal: Any, is_complete: bool) -> bool:
         return True
     saturated = signal.get("saturated")
     return (
-        _is_count(signal.get("n_parts"), most=_MOST_PARTS)
+        "bound" in signal
+        and _is_bound(signal["bound"])
+        and _is_count(signal.get("n_parts"), most=_MOST_PARTS)
         and _is_count(signal.get("n_rows"))
         and (saturated is None or _are_shares(saturated, signal["columns"]))
     )
+
+
+def _is_bound(value: Any) -> bool:
+    """Whether no increment can be larger: a number, or None where there is no bound."""
+    return value is None or (isinstance(value, float | int) and 0 < value < 1e30)
 
 
 def _is_tokenizer(tokenizer: Any) -> bool:

@@ -142,16 +142,11 @@ def _check_settings(table: IncrementTable) -> None:
         and isinstance(manifest.get("versions"), dict)
         and manifest["signals"]
         and all(isinstance(signal.get("describes_next"), bool) for signal in signals)
-        and all(_is_bound(signal.get("bound")) for signal in signals)
     ):
         raise InputError(
             f"merge: the manifest of {table.folder} lacks what a merge needs",
             "extract again to a new folder",
         )
-
-
-def _is_bound(value: Any) -> bool:
-    return value is None or (isinstance(value, float | int) and 0 < value < 1e30)
 
 
 def _refuse_other_extraction(first: IncrementTable, table: IncrementTable) -> None:

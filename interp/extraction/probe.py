@@ -30,6 +30,7 @@ from interp.extraction.signal import Reduction, Signal, layer_columns
 from interp.extraction.table_writer import Progress
 from interp.model import ModelConfig, Transformer
 from interp.segmentation.gaps import Gaps
+from interp.tokenizer import BYTES
 
 PROBE = "probe"
 """The signal's name."""
@@ -80,8 +81,13 @@ def ridge_probe(
 
     Raises:
         InputError: It is not defined: fewer than two documents with gaps, or the others of a
-            fold have fewer gaps than the model has channels, or gaps of one class alone.
+            fold have fewer gaps than the model has channels, or gaps of one class alone; or
+            the model's tokens are characters.
     """
+    if checkpoint.tokenizer != BYTES:
+        raise InputError(
+            f"probe: it is for models of bytes; the tokens of {checkpoint.name} are characters"
+        )
     folds = _Folds.of(judged(), checkpoint.model.config.d_model)
     window = checkpoint.model.config.n_ctx
     device = checkpoint.model.W_E.device

@@ -13,6 +13,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from interp.errors import InputError
+from interp.extraction.increment_table import folder_name
 from interp.extraction.reductions import EXAMPLE, hook_signal
 from interp.extraction.signal import Reduction, Signal, TokenColumns, layer_columns
 from interp.model import ModelConfig, RopeConfig, Transformer
@@ -27,7 +28,7 @@ def find_signals(asked: Sequence[str | Signal]) -> tuple[Signal, ...]:
             or signals of one's own.
 
     Raises:
-        InputError: A name is unknown, or there is none.
+        InputError: A name is unknown, or there is none, or two would lie in one folder.
     """
     known = f"known: {', '.join(SIGNALS)}, and HOOK:REDUCTION, such as {EXAMPLE}"
     if not asked:
@@ -35,6 +36,8 @@ def find_signals(asked: Sequence[str | Signal]) -> tuple[Signal, ...]:
     found: dict[str, Signal] = {}
     for each in asked:
         if isinstance(each, Signal):
+            if found.get(each.name, each) != each:
+                raise InputError(f"extraction: two signals are called {each.name!r:.100}")
             found[each.name] = each
         elif each in SIGNALS:
             found[each] = SIGNALS[each]
@@ -42,6 +45,15 @@ def find_signals(asked: Sequence[str | Signal]) -> tuple[Signal, ...]:
             found[each] = hook_signal(each)
         else:
             raise InputError(f"extraction: no signal called {each!r:.100}", known)
+    folders: dict[str, str] = {}
+    for name in found:
+        other = folders.setdefault(folder_name(name), name)
+        if other != name:
+            raise InputError(
+                f"extraction: the signals {other!r:.100} and {name!r:.100} would be written to one "
+                f"folder, {folder_name(name)!r:.100}",
+                "Call one of them otherwise: small letters, digits and _ . - tell names apart.",
+            )
     return tuple(found.values())
 
 

@@ -11,8 +11,9 @@ from interp.text import decode
 
 DICTIONARY = "small"
 
-_PIECE = regex.compile(r"[^\n。]{1,12000}[\n。]*+|[\n。]+")
-"""Sudachi refuses more than 49 149 bytes at once, and 12 000 code points have 48 000 at most."""
+_PIECE = regex.compile(r"[^\n。]{1,12000}[\n。]{0,300}+|[\n。]{1,12000}")
+"""Sudachi refuses more than 49 149 bytes at once: 12 000 code points have 48 000 at most, and 300
+full stops 900."""
 
 
 class JapaneseSegmenter:
@@ -29,7 +30,7 @@ class JapaneseSegmenter:
     words. Sudachi's core dictionary (77 MB) has longer names.
 
     A text is read a sentence at a time, that is up to 。 or the end of a line; one of more than
-    12 000 code points is cut there.
+    12 000 code points, or with more than 300 stops and line ends after it, is cut there.
 
     Raises:
         InputError: It is not installed (``pip install "interp[ja]"``).

@@ -1,11 +1,12 @@
 """Files that a reference is read from: UTF-8, or refused in a line that says where it is not."""
 
 import hashlib
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
 from interp.errors import InputError, reason
-from interp.text import drop_byte_order_mark
+from interp.text import display, drop_byte_order_mark
 
 
 @dataclass(frozen=True)
@@ -13,7 +14,7 @@ class TextFile:
     """What a file says.
 
     Attributes:
-        name: Its name, without its folder.
+        name: Its name without its folder, in which nothing acts on a terminal.
         sha256: SHA-256 of its bytes, in hex.
         text: Its text without a byte order mark.
     """
@@ -57,4 +58,5 @@ def read_text_file(path: str | Path, what: str) -> TextFile:
         ) from error
     if not text.strip():
         raise InputError(f"the {what} {where} is empty", "Is it the right file?")
-    return TextFile(where.name, hashlib.sha256(content).hexdigest(), text)
+    name = display(os.fsencode(where.name))
+    return TextFile(name, hashlib.sha256(content).hexdigest(), text)

@@ -25,6 +25,7 @@ from interp.extraction.signals import increment_columns
 from interp.model import IncrementsConfig
 from interp.segmentation import find_segmenter
 from interp.studies.reading import Progress, Warnings, increments_of
+from interp.tokenizer import BYTES
 
 SIGNALS = ("increment", SIGNAL)
 """What the pass without a replacement reads: means are those of the increments in use."""
@@ -133,6 +134,8 @@ def replacements_for(checkpoint: Checkpoint, names: Sequence[str] | None = None)
     possible = list(REPLACEMENTS) if is_learned else list(SCALES)
     if getattr(config.position, "scope", None) != "per_layer" or config.n_layers < 2:
         possible = [name for name in possible if name != "layer"]
+    if checkpoint.tokenizer != BYTES:
+        possible = [name for name in possible if name != "shuffled-within-class"]
     chosen = [name for name in possible if names is None or name in names]
     if not chosen:
         raise UsageError(

@@ -262,7 +262,7 @@ def _key(
         training_fingerprint(checkpoint),
         text_input.fingerprint(),
         # names count too: they stand in the table
-        [text_input.files, text_input.corpora, checkpoint.name],
+        [*text_input.names(), checkpoint.name],
         [list(signals), stride],
     ]
     if window not in (None, checkpoint.model.config.n_ctx):

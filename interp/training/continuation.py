@@ -263,6 +263,7 @@ def _require_same_recipe(before: Recipe, recipe: Recipe, out: Path) -> None:
     if recipe.optimization.schedule == "constant":
         for key in ("optimization.steps", "optimization.decay_steps"):
             new[key] = old.get(key)
+    new["licence"] = old["licence"]  # it decides nothing
     for key in old | new:
         if old.get(key) != new.get(key):
             raise OutputError(

@@ -4,7 +4,7 @@ import os
 
 import torch
 
-from interp.errors import RecipeError, TrainingError
+from interp.errors import RecipeError, TrainingError, is_out_of_memory
 from interp.model import ModelConfig
 from interp.model.config import IncrementsConfig
 
@@ -44,7 +44,7 @@ def n_matrix_weights(model: ModelConfig) -> int:
 
 def explained(error: Exception, *, micro_batch_size: int, n_ctx: int) -> TrainingError | None:
     """What an error of torch means for who trains: no memory, or no compiler; else None."""
-    if _is_out_of_memory(error):
+    if is_out_of_memory(error):
         return TrainingError(
             f"train: there is not enough memory for windows of {n_ctx} tokens, "
             f"{micro_batch_size} at a time",
@@ -69,9 +69,3 @@ def hardware(device: torch.device, n_processes: int = 1) -> str:
         return device.type
     n_threads = torch.get_num_threads()
     return f"{n_threads} CPU thread{'s' if n_threads > 1 else ''}"
-
-
-def _is_out_of_memory(error: Exception) -> bool:
-    if isinstance(error, MemoryError | torch.OutOfMemoryError):
-        return True
-    return any(words in str(error) for words in ("can't allocate memory", "not enough memory"))

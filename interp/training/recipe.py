@@ -169,6 +169,8 @@ class Recipe:
         seed: Of the initial weights and of the order of windows.
         autocast: Type of the matrix products.
         compile: Whether the model is compiled.
+        licence: What the model card says of the licences of weights and text; without it the
+            card speaks only of Wikipedia from the Hub.
     """
 
     name: str
@@ -179,12 +181,17 @@ class Recipe:
     seed: int = 0
     autocast: Literal["bfloat16", "float32"] = "bfloat16"
     compile: bool = True
+    licence: str = ""
     model: ModelConfig = field(default_factory=ModelConfig)
     optimization: Optimization = field(default_factory=Optimization)
     keeping: Keeping = field(default_factory=Keeping)
 
     def __post_init__(self) -> None:
         require_name(self.name)
+        require(
+            self.licence.isprintable() and len(self.licence) <= 1000,
+            "licence must be at most 1000 printable characters on one line",
+        )
         require(bool(self.corpora), "corpora is empty: name at least one, as [corpora.en]")
         require(0 <= self.seed < 2**63, "seed must be 0 to below 2^63")
         require(

@@ -48,6 +48,7 @@ def test_moments_of_running_text_by_hand(table_of):
     ("kept", "low", "high"),
     [
         ({"bound": 10.0}, 0.0, 10.0),
+        ({"bound": 9.9999999}, 0.0, 10.0),  # is 10 in float32
         ({}, 0.0, 9.5 + 0.5 * 12.7062),
         ({"bound": 10.0, "intervention": {"kind": "scale"}}, 0.0, 9.5 + 0.5 * 12.7062),
     ],

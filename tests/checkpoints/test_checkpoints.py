@@ -16,6 +16,8 @@ from interp.errors import InputError, OutputError
 from interp.model import IncrementsConfig, ModelConfig, RopeConfig, Transformer
 
 IDS = torch.tensor([[256, 72, 105, 228, 189, 160]])
+WIKIPEDIA = "hub:wikimedia/wikipedia/20231101.en"
+
 HELD_OUT_LOSS = {
     "en": {"nats_per_byte": 1.5, "bits_per_byte": 2.164, "n_bytes": 2000, "n_documents": 3},
     "zh": {"nats_per_byte": 1.1, "bits_per_byte": 1.587, "n_bytes": 3000, "n_documents": 4},
@@ -98,7 +100,10 @@ def test_a_text_is_held_out_only_if_that_is_known(tmp_path):
 
 def test_the_card_says_what_is_known(tmp_path):
     facts = {
-        "recipe": {"seed": 0, "corpora": {"en": {"train": ["wikimedia/wikipedia"]}}},
+        "recipe": {
+            "seed": 0,
+            "corpora": {"en": {"train": ["hub:wikimedia/wikipedia/20231101.en"]}},
+        },
         "step": 500,
         "n_steps": 1000,
         "n_bytes_seen": 2_048_000,
@@ -117,12 +122,14 @@ def test_the_card_says_what_is_known(tmp_path):
     assert "PSF" not in card
 
 
-def test_the_card_of_a_model_of_python_names_the_licence_of_its_source(tmp_path):
-    facts = {"recipe": {"seed": 0, "corpora": {"python": {"train": ["pylib/**/*.py"]}}}}
-    save(tmp_path / "m", tiny(), name="m", facts=facts)
-    card = (tmp_path / "m" / "README.md").read_text("utf-8")
-    assert "Weights: PSF License Agreement" in card
-    assert "Wikipedia" not in card
+@pytest.mark.parametrize("address", ["/home/me/not-from-wikipedia.txt", "wikipedia/en/*.parquet"])
+def test_the_card_claims_a_licence_only_where_it_is_known_or_given(tmp_path, address):
+    recipe = {"seed": 0, "corpora": {"en": {"train": [address]}}}
+    save(tmp_path / "m", tiny(), name="m", facts={"recipe": recipe})
+    assert "Licence" not in (tmp_path / "m" / "README.md").read_text("utf-8")
+    words = "Weights and text: CC0."
+    save(tmp_path / "n", tiny(), name="n", facts={"recipe": recipe | {"licence": words}})
+    assert f"## Licence\n\n{words}" in (tmp_path / "n" / "README.md").read_text("utf-8")
 
 
 @pytest.mark.parametrize(

@@ -93,11 +93,28 @@ def test_a_config_that_is_none_is_refused(folder, content):
         ("token_counts", [1, 2], "token_counts"),
         ("token_counts", [-1] * 257, "token_counts"),
         ("recipe", "text", "recipe"),
+        ("baselines", {"en": {"xz": "2"}}, "baselines.en"),
+        ("baselines", {"en": []}, "baselines.en"),
+        ("name", ["x"] * 300_000, "name"),
     ],
 )
 def test_a_wrong_entry_is_named(folder, key, value, words):
     change_config(folder, lambda config: config.update({key: value}))
-    assert words in refusal(folder)
+    said = refusal(folder)
+    assert words in said
+    assert len(said) < 1000
+
+
+def test_what_a_config_leaves_out_is_unknown(folder):
+    def leave_out(config):
+        for key in ("step", "corpora", "baselines"):
+            del config[key]
+        config["held_out_loss"] = {"en": None}
+
+    change_config(folder, leave_out)
+    config = load(folder).config
+    assert (config["step"], config["corpora"], config["baselines"]) == (None, None, None)
+    assert config["held_out_loss"] == {"en": {}}
 
 
 @pytest.mark.parametrize(

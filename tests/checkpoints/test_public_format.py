@@ -106,6 +106,10 @@ def test_a_missing_an_unknown_and_a_broken_weight_are_named(tmp_path):
         (without, r"no weight layers\.1\.attn\.wk\.weight"),
         (state | {"layers.0.attn.bias": torch.ones(1)}, r"layers\.0\.attn\.bias"),
         (broken, "not finite"),
+        (state | {"lm_head.weight": "no tensor"}, r"lm_head\.weight is not a dense float tensor"),
+        (state | {"lm_head.weight": torch.ones(257, 32)}, r"lm_head\.weight has no place"),
+        (state | {"final_norm.weight": torch.ones(32).to_sparse()}, "not a dense float tensor"),
+        (state | {"final_norm.weight": torch.ones(32, device="meta")}, "not a dense float tensor"),
     ]:
         with pytest.raises(CheckpointError, match=said):
             import_checkpoint(write(tmp_path, state=changed), tmp_path / "out")
@@ -158,3 +162,20 @@ def test_increments_agree_with_an_independent_implementation_on_a_trained_model(
         names = [f"blocks.{layer}.attn.hook_increment" for layer in range(6)]
         found = torch.stack([cache[name][0, 1:, 0] for name in names])
         torch.testing.assert_close(found, torch.tensor(expected["increments"]), atol=1e-4, rtol=0)
+
+
+@pytest.mark.parametrize(
+    ("setting", "said"),
+    [
+        ({"per_layer_delta": torch.ones(2)}, "'per_layer_delta' is no plain value"),
+        ({"rope_theta": [1, 2]}, "'rope_theta' is no plain value"),
+        ({"per_head_delta": "yes"}, "per_head_delta must be true or false"),
+        ({5: 6}, "the setting 5 is no plain value"),
+    ],
+)
+def test_a_setting_of_another_kind_is_named(tmp_path, setting, said):
+    file = tmp_path / "x.pt"
+    content = {"model_state_dict": random_state(CONFIG), "model_config": CONFIG | setting}
+    torch.save({"step": 7, **content}, file)
+    with pytest.raises(CheckpointError, match=said):
+        import_checkpoint(file, tmp_path / "out")

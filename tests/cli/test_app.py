@@ -128,6 +128,22 @@ def test_an_operating_system_error_is_one_line(interp, tiny, monkeypatch):
     assert (done.status, done.err) == (1, "interp: some/file: no space left on device\n")
 
 
+@pytest.mark.parametrize(
+    "error",
+    [MemoryError(), RuntimeError("DefaultCPUAllocator: not enough memory: you tried to allocate")],
+)
+def test_too_little_memory_is_one_line_and_a_hint(interp, tiny, monkeypatch, error):
+    def fail(*_args, **_kwargs):
+        raise error
+
+    monkeypatch.setattr("interp.checkpoints.load", fail)
+    done = interp("inspect", tiny)
+    assert done.status == 1
+    first, hint = done.err.splitlines()
+    assert first == "interp: there is not enough memory for this"
+    assert "--window" in hint
+
+
 def test_a_bug_keeps_its_traceback(tiny, monkeypatch):
     from interp.cli import main
 

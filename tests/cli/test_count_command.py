@@ -63,9 +63,10 @@ def test_neither_a_pipe_nor_the_text_itself_is_replaced(interp, text, tmp_path):
     os.mkfifo(tmp_path / "pipe")
     assert interp("count", text, "--out", "pipe").status == 1
     assert (tmp_path / "pipe").is_fifo()
-    done = interp("count", text, "--out", text)
-    assert done.status == 2
-    assert "it would be replaced" in done.err
+    for pattern in (text, str(Path(text).parent / "*.txt")):
+        done = interp("count", pattern, "--out", text)
+        assert done.status == 2
+        assert "it would be replaced" in done.err
     assert Path(text).read_text("utf-8") == "国王，国王"
 
 

@@ -250,6 +250,8 @@ HOSTILE_SIGNAL_FIELDS = [
     {"columns": ["L0", None]},
     {"sees": "later"},
     {"sees": ["token"]},
+    {"bound": "10"},
+    {"bound": 0},
     {"n_parts": -1},
     {"n_parts": True},
     {"n_parts": 10**12},
@@ -393,3 +395,12 @@ def test_an_unknown_signal_is_refused_with_those_that_are_there(table):
     for read in (table.columns, table.vocabulary, lambda name: list(table.batches(name))):
         with pytest.raises(InputError, match="no signal 'entropy', only increment, surprisal"):
             read("entropy")
+
+
+def test_a_manifest_without_the_bound_of_a_signal_is_refused(table):
+    path = table.folder / "manifest.json"
+    manifest = json.loads(path.read_text())
+    del manifest["signals"]["increment"]["bound"]
+    path.write_text(json.dumps(manifest))
+    with pytest.raises(InputError, match="damaged: fields are missing or wrong"):
+        IncrementTable.open(table.folder)

@@ -13,6 +13,7 @@ from interp.extraction.probe import ridge_probe
 from interp.extraction.ridge import PENALTY
 from interp.segmentation import Gaps
 from interp.text import encode
+from interp.tokenizer import CharacterTokenizer
 
 N_DOCUMENTS = 24
 
@@ -210,3 +211,11 @@ def test_what_cannot_be_learned_is_one_line_and_nothing_is_written(
     with pytest.raises(InputError, match=words):
         ridge_probe(checkpoint, judged(contents, label), tmp_path / "probe")
     assert not (tmp_path / "probe").exists()
+
+
+def test_a_model_of_characters_has_no_probe(tmp_path):
+    tokenizer = CharacterTokenizer.of(texts())
+    with pytest.raises(InputError, match="probe: it is for models of bytes"):
+        ridge_probe(
+            TinyCheckpoint(tiny_model(), tokenizer=tokenizer), judged(texts()), tmp_path / "t"
+        )

@@ -183,3 +183,22 @@ def test_batches_are_smaller_where_attention_patterns_are_read(checkpoint, tmp_p
     for number, signal in enumerate(("attention_distance", "surprisal")):
         extract(checkpoint, documents(TEXT * 20), tmp_path / str(number), signals=[signal])
     assert max(sizes[:-1]) <= 40 < sizes[-1]
+
+
+def constant(name, value):
+    """A signal of one's own that has one value at every token."""
+    return Signal(
+        name=name,
+        units="none",
+        sees="token",
+        columns=lambda _config: ("value",),
+        of_logits=lambda logits, _next: torch.full_like(logits[..., :1], value),
+    )
+
+
+def test_signals_that_would_lie_in_one_folder_are_refused(checkpoint, tmp_path):
+    with pytest.raises(InputError, match="'KL' and 'JS' would be written to one folder, '__'"):
+        table_of(checkpoint, tmp_path, constant("KL", 1.0), constant("JS", 2.0))
+    with pytest.raises(InputError, match="two signals are called 'kl'"):
+        table_of(checkpoint, tmp_path, constant("kl", 1.0), constant("kl", 2.0))
+    assert not (tmp_path / "t").exists()

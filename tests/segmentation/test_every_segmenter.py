@@ -65,3 +65,10 @@ def test_an_unknown_language_names_the_known_ones():
     with pytest.raises(InputError, match="'tlh'") as caught:
         find_segmenter("tlh")
     assert "zh" in str(caught.value.hint)
+
+
+@any_segmenter
+@pytest.mark.parametrize("text", ["\n" * 60_000, "。" * 20_000, "言\n" * 20_000])
+def test_a_long_run_of_stops_or_line_ends_is_segmented(language, text):
+    gaps = made(language).gaps(text.encode())
+    assert len(gaps.tokens) <= gaps.n_characters

@@ -136,3 +136,9 @@ def test_any_words_are_found_again_however_the_text_is_cut(tmp_path_factory, wor
             expected = token in ends or token == len(text.encode()) - 6
             assert is_boundary == expected
         offset += len(content)
+
+
+def test_a_file_name_acts_on_no_terminal(tmp_path):
+    path = tmp_path / "a\x1b[31mRED.txt"
+    path.write_text("他 来到 了 北京 。", "utf-8")
+    assert find_reference("zh", f"segmented:{path}").reference.isprintable()

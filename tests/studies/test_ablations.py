@@ -8,6 +8,7 @@ from interp.extraction.reader import SignalReader
 from interp.model import ModelConfig, RopeConfig, Transformer
 from interp.reports.chart import rows_of
 from interp.studies.ablations import REPLACEMENTS, ablate_text, replacements_for
+from interp.tokenizer import CharacterTokenizer
 
 CONTENT = "Two small cats sat here. 猫坐在这里睡觉。".encode()
 
@@ -22,6 +23,11 @@ def test_replacements_are_those_that_can_change_a_model(tiny, tmp_path):
     checkpoints.save(tmp_path / "plain", model, name="plain")
     plain = checkpoints.load(tmp_path / "plain")
     assert replacements_for(plain) == ["scaled-0.5", "scaled-2"]
+    tokenizer = CharacterTokenizer.of([CONTENT])
+    model = Transformer(ModelConfig(**sizes, d_vocab=tokenizer.d_vocab))
+    checkpoints.save(tmp_path / "characters", model, name="characters", tokenizer=tokenizer)
+    characters = checkpoints.load(tmp_path / "characters")
+    assert set(REPLACEMENTS) - set(replacements_for(characters)) == {"shuffled-within-class"}
     with pytest.raises(UsageError, match="mean would change nothing"):
         replacements_for(plain, ["mean"])
     with pytest.raises(UsageError, match="no intervention called 'x'"):

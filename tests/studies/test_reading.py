@@ -127,3 +127,14 @@ def test_an_empty_text_before_another_is_warned_of(tmp_path):
     files = (str(tmp_path / "a.txt"), str(tmp_path / "b.txt"))
     assert len(list(documents_of(TextInput(files=files), heard.append))) == 2
     assert heard == [f"{tmp_path}/a.txt is empty"]
+
+
+@pytest.mark.usefixtures("cache")
+def test_a_file_that_was_renamed_is_read_under_its_new_name(tiny, tmp_path):
+    (tmp_path / "one.txt").write_text("the same", "utf-8")
+    text = TextInput(corpora=(str(tmp_path / "*.txt"),))
+    for name in ("one.txt", "two.txt"):
+        for path in tmp_path.glob("*.txt"):
+            path.rename(tmp_path / name)
+        with increments_of(tiny, text) as table:
+            assert table.documents["source"].tolist() == [str(tmp_path / name)]
