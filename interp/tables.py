@@ -26,16 +26,34 @@ COLUMNS = {
 }
 """Every column of an analysis table with its pandas type, in the order in which they stand."""
 
+PROBE = "probe"
+"""The signal of `interp.extraction.probe`."""
+
 LEAD_BYTE_CEILING = "lead_byte_ceiling"
 """The signal of rows that say how far any function of a character's lead byte can get."""
 
+LOCAL_REFERENCE = "local_reference"
+"""How often a word ends between the character before a gap and the next one's lead byte."""
+
+CROSS_FITTED, IN_SAMPLE = "cross-fitted", "in sample"
+"""The group of a fitted score: with weights from other documents, or from the same ones."""
+
+NEGATIVE_PMI, LEFT_ENTROPY, RIGHT_ENTROPY = "negative_pmi", "left_entropy", "right_entropy"
+"""Scores that need nothing but counts of a text: see `interp.analyses.character_counts`."""
+
+EVERY_GAP = "every_gap"
+"""The score that puts a boundary everywhere."""
+
+SEEN_BEFORE, SEEN_LEAD_BYTE, SEEN_CHARACTER = "before", "lead byte", "character"
+"""What a score has seen of the next character: nothing, its lead byte, or all of it."""
+
 _SCORES = {
     LEAD_BYTE_CEILING: "lead byte",
-    "local_reference": "character and lead byte",
-    "negative_pmi": "-PMI",
-    "left_entropy": "left branching entropy",
-    "right_entropy": "right branching entropy",
-    "every_gap": "every gap",
+    LOCAL_REFERENCE: "character and lead byte",
+    NEGATIVE_PMI: "-PMI",
+    LEFT_ENTROPY: "left branching entropy",
+    RIGHT_ENTROPY: "right branching entropy",
+    EVERY_GAP: "every gap",
 }
 """What readers call scores, where that is not the signal's name."""
 

@@ -7,14 +7,16 @@ from interp.analyses.character_counts import SEEN, CharacterCounts
 from interp.analyses.local_reference import byte_rates, local_reference, out_of_fold
 from interp.analyses.scored_gaps import (
     LEAD_BYTE,
-    SEEN_LEAD_BYTE,
     ScoreColumn,
     ScoredGaps,
 )
-from interp.tables import LEAD_BYTE_CEILING
-
-LOCAL_REFERENCE = "local_reference"
-CROSS_FITTED, IN_SAMPLE = "cross-fitted", "in sample"
+from interp.tables import (
+    CROSS_FITTED,
+    IN_SAMPLE,
+    LEAD_BYTE_CEILING,
+    LOCAL_REFERENCE,
+    SEEN_LEAD_BYTE,
+)
 
 
 def with_baselines(gaps: ScoredGaps, counts: CharacterCounts | None = None) -> ScoredGaps:

@@ -18,12 +18,11 @@ from interp.analyses.statistics import (
 )
 from interp.analyses.word_boundaries import explained, n_together
 from interp.errors import UsageError
-from interp.tables import analysis_table
+from interp.tables import EVERY_GAP, analysis_table
 
 N_SHIFTS = 999
 """Shifts of the labels: the smallest p is then 0.001."""
 
-EVERY_GAP = "every_gap"
 """The signal of rows that say what calling every gap a boundary comes to."""
 
 

@@ -22,13 +22,14 @@ from jaxtyping import Float, Int
 
 from interp.analyses.count_file import CountRows, no_counts, read_rows, write_rows
 from interp.errors import UsageError
+from interp.tables import LEFT_ENTROPY, NEGATIVE_PMI, RIGHT_ENTROPY, SEEN_BEFORE, SEEN_CHARACTER
 
 SEEN = {
-    "negative_pmi": "character",
-    "left_entropy": "character",
-    "right_entropy": "before",
+    NEGATIVE_PMI: SEEN_CHARACTER,
+    LEFT_ENTROPY: SEEN_CHARACTER,
+    RIGHT_ENTROPY: SEEN_BEFORE,
 }
-"""What each score has seen of the character after the gap; the words of `interp.tables`."""
+"""What each score has seen of the character after the gap."""
 
 NO_LETTER = ""
 """What stands for everything that is no letter, and for the ends of a text."""

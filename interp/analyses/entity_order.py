@@ -35,7 +35,7 @@ from interp.analyses.word_pairs import (
 )
 from interp.corpus.rows import counted
 from interp.extraction.increment_table import IncrementTable, layer_and_head
-from interp.tables import analysis_table
+from interp.tables import SEEN_BEFORE, SEEN_CHARACTER, SEEN_LEAD_BYTE, analysis_table
 
 SIGNALS = ("increment", "surprisal", "entropy")
 """What is to be extracted of the texts."""
@@ -55,7 +55,7 @@ BEFORE_MATCHING, AFTER_MATCHING = "before matching", "after matching"
 
 _ENTITY, _REVERSED, _OTHER = "entity", "entity reversed", "entity after another first word"
 _ORDINARY, _ORDINARY_OTHER = "ordinary pair", "ordinary pair after another first word"
-_SEEN = {SPACE: "before", FIRST_BYTE: "lead byte", SECOND_WORD: "character"}
+_SEEN = {SPACE: SEEN_BEFORE, FIRST_BYTE: SEEN_LEAD_BYTE, SECOND_WORD: SEEN_CHARACTER}
 
 Values = Mapping[str, Mapping[str, Float[np.ndarray, "_ column"]]]
 """Of one signal, by group of pairs and place."""

@@ -11,18 +11,14 @@ from jaxtyping import Bool, Float32, Int, UInt8
 
 from interp.errors import InputError
 from interp.extraction.increment_table import DocumentSignal, IncrementTable, layer_and_head
-from interp.extraction.probe import PROBE
 from interp.segmentation.gaps import Gaps, Reference
-from interp.tables import score_name
+from interp.tables import PROBE, SEEN_BEFORE, SEEN_CHARACTER, SEEN_LEAD_BYTE, score_name
 from interp.text import grapheme_spans
 
 LEAD_BYTE, CHARACTER, LAST_BYTE_BEFORE = "lead byte", "character", "last byte before"
 SCORED_AT = (LEAD_BYTE, CHARACTER, LAST_BYTE_BEFORE)
 """Where a gap takes its score from: the first byte of the next character, the sum over all of its
 bytes, or the last byte of the character before the gap."""
-
-SEEN_BEFORE, SEEN_LEAD_BYTE, SEEN_CHARACTER = "before", "lead byte", "character"
-"""What a score has seen of the next character: nothing, its lead byte, or all of it."""
 
 ALL_DOCUMENTS = "all"
 """The name of the group that every document belongs to."""

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from interp.analyses.baselines import CROSS_FITTED, with_baselines
+from interp.analyses.baselines import with_baselines
 from interp.analyses.character_counts import CharacterCounts
 from interp.analyses.scored_gaps import (
     ALL_DOCUMENTS,
@@ -22,7 +22,7 @@ from interp.extraction.increment_table import IncrementTable
 from interp.segmentation import Segmenter
 from interp.segmentation.gaps import Reference
 from interp.segmentation.references import SegmenterReference, find_reference
-from interp.tables import analysis_table
+from interp.tables import CROSS_FITTED, analysis_table
 
 
 def word_boundary_auc(

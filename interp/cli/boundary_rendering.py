@@ -15,9 +15,9 @@ from interp.cli.rendering import (
     whole,
 )
 from interp.corpus.rows import counted
-from interp.tables import score_name
+from interp.tables import EVERY_GAP, SEEN_BEFORE, SEEN_CHARACTER, SEEN_LEAD_BYTE, score_name
 
-_SEEN = {"before": "–", "lead byte": "lead", "character": "all"}
+_SEEN = {SEEN_BEFORE: "–", SEEN_LEAD_BYTE: "lead", SEEN_CHARACTER: "all"}
 
 _MANY_TIES = 0.05
 """Share of pairs with equal scores from which it is said."""
@@ -71,7 +71,7 @@ def _worth(areas: Sequence[Any], rows: Sequence[Any]) -> tuple[Rendered | None, 
     """What a threshold finds; or, where none can be chosen, why."""
     found = {(row.statistic, _key(row)): row for row in rows}
     table = table_of("score", "AP", "precision", "recall", "F1", "word F1", "R-value")
-    every = [row for row in rows if str(row.signal) == "every_gap"]
+    every = [row for row in rows if str(row.signal) == EVERY_GAP]
     if all(pd.isna(row.value) for row in every):
         reason = str(every[0].note).removeprefix("not defined: ")
         return None, [f"What a threshold finds is not defined: {reason}."]

@@ -2,7 +2,7 @@
 
 import os
 import shlex
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from interp.checkpoints import Checkpoint
     from interp.corpus.sources import TextInput
     from interp.extraction.increment_table import IncrementTable
+    from interp.segmentation.gaps import Reference
 
 
 def load_checkpoint(
@@ -72,14 +73,9 @@ def increment_table(
         UsageError: Both a table and something to read are given.
     """
     if increments is not None:
-        given = {"--ckpt": ckpt, "FILE": files, "--corpus": corpora, "--limit": limit}
-        clashing = [name for name, value in given.items() if value not in (None, [], ())]
-        if clashing:
-            raise UsageError(
-                f"--increments goes without {' and '.join(clashing)}: the folder holds what was "
-                "read with its checkpoint from its text",
-                f"Leave out --increments, or {' and '.join(clashing)}.",
-            )
+        refuse_beside_increments(
+            {"--ckpt": ckpt, "FILE": files, "--corpus": corpora, "--limit": limit}
+        )
         from interp.extraction.increment_table import IncrementTable
 
         yield IncrementTable.open(increments)
@@ -96,6 +92,51 @@ def increment_table(
         yield table
 
 
+def refuse_beside_increments(named: Mapping[str, object]) -> None:
+    """Refuse what says how to make a table where one is named that is there.
+
+    Args:
+        named: What the user gave, by its name on the command line; nothing is None or empty.
+
+    Raises:
+        UsageError: Something was given.
+    """
+    clashing = " and ".join(name for name, value in named.items() if value not in (None, [], ()))
+    if clashing:
+        raise UsageError(
+            f"--increments goes without {clashing}: the folder holds what was read with its "
+            "checkpoint from its text",
+            f"Leave out --increments, or {clashing}.",
+        )
+
+
+def reference_of(language: str, spec: str | None, *, has_text: bool) -> "Reference":
+    """The reference that the user named.
+
+    Args:
+        language: Of the text.
+        spec: Who judges; the language's program where it is None.
+        has_text: Whether there is text to be read, which a treebank brings itself.
+
+    Raises:
+        UsageError: Nobody judges this language, or a treebank would not be all that is read.
+        InputError: The reference cannot be made.
+    """
+    from interp.segmentation.references import LANGUAGES, TREEBANK, find_reference
+
+    if language not in LANGUAGES:
+        raise UsageError(
+            f"--lang {language}: nobody here says where its words end",
+            f"Known: {', '.join(LANGUAGES)}.",
+        )
+    if has_text and spec is not None and spec.startswith(f"{TREEBANK}:"):
+        raise UsageError(
+            f"--reference {spec} brings its own text and goes without FILE and --corpus",
+            "Leave out the text, or take segmented:FILE for the words of a text of your own.",
+        )
+    return find_reference(language, spec)
+
+
 def refuse_replacing(
     out: str, files: Sequence[str] | None, corpus: Sequence[str] | None = None
 ) -> None:
@@ -105,7 +146,6 @@ def refuse_replacing(
         OutputError: It cannot be written.
         UsageError: It is one of the texts.
     """
-    from interp.errors import UsageError
     from interp.files import check_writable
 
     target = check_writable(Path(out))

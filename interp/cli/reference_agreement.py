@@ -49,7 +49,7 @@ def reference_agreement(
     has blocks of ten sentences instead. What is not defined is shown as —, with the reason.
     """
     from interp.cli.output import Output
-    from interp.cli.reading import text_input
+    from interp.cli.reading import reference_of, text_input
     from interp.errors import UsageError
 
     output = Output.chosen(as_json=as_json, as_csv=as_csv, quiet=quiet)
@@ -60,15 +60,7 @@ def reference_agreement(
             "Give two, such as: --reference jieba --reference ud:FILE.conllu",
         )
     text = text_input(files, corpus, limit)
-    from interp.segmentation.references import TREEBANK, find_reference
-
-    treebank = next((spec for spec in specs if spec.startswith(f"{TREEBANK}:")), None)
-    if treebank and not text.is_sample:
-        raise UsageError(
-            f"--reference {treebank} brings its own text, and {text.describe()} would not be read",
-            "Leave the text out.",
-        )
-    first, second = (find_reference(lang, spec) for spec in specs)
+    first, second = (reference_of(lang, spec, has_text=not text.is_sample) for spec in specs)
 
     from interp.analyses import agreement
     from interp.cli.rendering import agreement_tables

@@ -17,7 +17,6 @@ from interp.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from interp.segmentation.gaps import Reference
     from interp.studies.boundaries import BoundarySignals
 
 
@@ -109,16 +108,20 @@ def word_boundary_auc(
     not run the model again.
     """
     from interp.cli.output import Output
+    from interp.cli.reading import reference_of, refuse_beside_increments
 
     output = Output.chosen(as_json=as_json, as_csv=as_csv, quiet=quiet)
-    judge, places = _reference(lang, reference), _places(scored_at)
-    _refuse_clashes(reference, [*(files or ()), *(corpus or ())], limit, increments)
+    if increments is not None:
+        made = {"--ckpt": ckpt, "--versus-ckpt": versus_ckpt, "--probe": probe or None}
+        refuse_beside_increments(made | {"FILE": files, "--corpus": corpus, "--limit": limit})
+    judge = reference_of(lang, reference, has_text=bool(files or corpus))
+    places = _places(scored_at)
     from interp.studies.boundaries import boundary_table, counts_for, scored_gaps
 
     character_counts = counts_for(lang, counts)
     with output.progress() as progress, ExitStack() as stack:
         if increments is not None:
-            read, others = _kept(increments, signal, probe=probe, ckpts=[ckpt, versus_ckpt]), []
+            read, others = _kept(increments, signal), []
         else:
             from interp.cli.reading import load_checkpoint, text_input
             from interp.studies.boundaries import BOUNDARY_SIGNALS, boundary_signals
@@ -153,43 +156,15 @@ def word_boundary_auc(
     output.result(found, lambda: boundary_tables(found, saturated=saturated))
 
 
-def _kept(
-    increments: str, signals: list[str] | None, *, probe: bool, ckpts: list[str | None]
-) -> "BoundarySignals":
+def _kept(increments: str, signals: list[str] | None) -> "BoundarySignals":
     """The signals that a folder holds."""
-    from interp.errors import UsageError
     from interp.extraction.increment_table import IncrementTable
     from interp.studies.boundaries import BoundarySignals
 
-    named = {"--probe": probe, "--ckpt": ckpts[0], "--versus-ckpt": ckpts[1]}
-    if clashing := [name for name, value in named.items() if value]:
-        raise UsageError(
-            f"--increments goes without {' and '.join(clashing)}: the folder holds what was read "
-            "with its checkpoint from its text",
-            f"Leave out --increments, or {' and '.join(clashing)}.",
-        )
     table = IncrementTable.open(increments)
     for name in signals or ():
         table.columns(name)  # or the line that it is not there
     return BoundarySignals([(table, tuple(dict.fromkeys(signals or table.signals)))])
-
-
-def _refuse_clashes(
-    reference: str | None, texts: list[str], limit: int | None, increments: str | None
-) -> None:
-    from interp.errors import UsageError
-
-    if increments is not None and (texts or limit is not None):
-        raise UsageError(
-            "--increments goes without FILE, --corpus and --limit: the folder holds what was read "
-            "from its text",
-            "Leave out one of them.",
-        )
-    if texts and reference is not None and reference.startswith("ud:"):
-        raise UsageError(
-            "--reference ud:FILE brings its own text and goes without FILE and --corpus",
-            "Leave out the text, or take segmented:FILE for the words of a text of your own.",
-        )
 
 
 def _saturated(read: "BoundarySignals") -> list[str]:
@@ -197,18 +172,6 @@ def _saturated(read: "BoundarySignals") -> list[str]:
 
     table, signals = read.tables[0]
     return saturation_notes(table) if "increment" in signals else []
-
-
-def _reference(language: str, spec: str | None) -> "Reference":
-    from interp.errors import UsageError
-    from interp.segmentation.references import LANGUAGES, find_reference
-
-    if language not in LANGUAGES:
-        raise UsageError(
-            f"--lang {language}: nobody here says where its words end",
-            f"Known: {', '.join(LANGUAGES)}.",
-        )
-    return find_reference(language, spec)
 
 
 def _places(names: list[str] | None) -> list[str]:

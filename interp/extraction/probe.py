@@ -30,10 +30,8 @@ from interp.extraction.signal import Reduction, Signal, layer_columns
 from interp.extraction.table_writer import Progress
 from interp.model import ModelConfig, Transformer
 from interp.segmentation.gaps import Gaps
+from interp.tables import PROBE
 from interp.tokenizer import BYTES
-
-PROBE = "probe"
-"""The signal's name."""
 
 N_FOLDS = 10
 """Folds of documents."""

@@ -6,8 +6,6 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from interp.model.config import (
-    AlibiConfig,
-    ForgetGateConfig,
     ModelConfig,
     PositionConfig,
     RelativeBiasConfig,
@@ -106,4 +104,4 @@ BIASES: dict[str, type[PositionEncoding]] = {
 }
 """Encodings that bias scores and do nothing else."""
 
-__all__ = ["BIASES", "Alibi", "AlibiConfig", "ForgetGate", "ForgetGateConfig", "RelativeBias"]
+__all__ = ["BIASES", "Alibi", "ForgetGate", "RelativeBias"]

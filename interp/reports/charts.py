@@ -28,7 +28,7 @@ from interp.reports.chart import (
     variants,
 )
 from interp.reports.dot_chart import dot_chart
-from interp.tables import LEAD_BYTE_CEILING, score_name
+from interp.tables import LEAD_BYTE_CEILING, SEEN_BEFORE, SEEN_CHARACTER, SEEN_LEAD_BYTE, score_name
 
 
 def auc_chart(table: pd.DataFrame, *, key: str = "auc") -> Chart:
@@ -86,7 +86,11 @@ def baseline_name(row: Row) -> str:
     return f"{name} ({SEEN_IN_WORDS[str(row['seen'])]})"
 
 
-SEEN_IN_WORDS = {"before": "nothing", "lead byte": "lead byte", "character": "all of it"}
+SEEN_IN_WORDS = {
+    SEEN_BEFORE: "nothing",
+    SEEN_LEAD_BYTE: "lead byte",
+    SEEN_CHARACTER: "all of it",
+}
 """What a score has seen of the next character, for a reader."""
 
 

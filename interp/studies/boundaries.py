@@ -20,7 +20,6 @@ from interp.corpus.rows import counted
 from interp.corpus.sources import TextInput, ignore
 from interp.errors import InputError, UsageError
 from interp.extraction.increment_table import IncrementTable
-from interp.extraction.probe import PROBE
 from interp.segmentation.gaps import Reference
 from interp.segmentation.references import SegmenterReference
 from interp.studies.reading import (
@@ -32,6 +31,7 @@ from interp.studies.reading import (
     probe_of,
     stage,
 )
+from interp.tables import PROBE
 
 BOUNDARY_SIGNALS = ("increment", "surprisal", "entropy")
 """What is read for word boundaries where nothing else is asked for: the increments, and what the

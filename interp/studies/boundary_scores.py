@@ -16,7 +16,6 @@ from interp.analyses.statistics import paired_auc_difference
 from interp.checkpoints import Checkpoint
 from interp.errors import InputError
 from interp.extraction.increment_table import IncrementTable
-from interp.extraction.probe import PROBE
 from interp.reports.chart import Chart, Row, rows_of
 from interp.reports.charts import baseline_name
 from interp.reports.dot_chart import dot_chart
@@ -32,6 +31,7 @@ from interp.studies.boundaries import (
 )
 from interp.studies.study import StudyInput
 from interp.studies.zh_word_boundary_verdicts import interval_in_words, number_in_words
+from interp.tables import EVERY_GAP, PROBE
 
 INCREMENT = "increment"
 
@@ -161,7 +161,7 @@ def scores_beside(scores: BoundaryScores, caption: str) -> Html:
     every = {
         row["statistic"]: number_in_words(row["value"])
         for row in rows_of(scores.table)
-        if row["signal"] == "every_gap"
+        if row["signal"] == EVERY_GAP
     }
     names = ("f1", "word_f1", "r_value")
     rows.append(["every gap a boundary", "", "", "", "", *(every[name] for name in names)])

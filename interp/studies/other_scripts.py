@@ -29,6 +29,7 @@ from interp.studies.zh_word_boundary_verdicts import (
     interval_in_words,
     number_in_words,
 )
+from interp.tables import CROSS_FITTED, IN_SAMPLE, LEAD_BYTE_CEILING, LOCAL_REFERENCE
 
 SPACELESS = "English without its spaces"
 LIMIT_BYTES = 400_000
@@ -158,8 +159,8 @@ def _texts(found: Mapping[str, BoundaryScores]) -> Html:
                 f"{len(gaps.is_boundary):,}",
                 f"{gaps.n_documents:,}",
                 number_in_words(float(gaps.is_boundary.mean())),
-                number_in_words(by_name["lead_byte_ceiling", "in sample"]),
-                number_in_words(by_name["local_reference", "cross-fitted"]),
+                number_in_words(by_name[LEAD_BYTE_CEILING, IN_SAMPLE]),
+                number_in_words(by_name[LOCAL_REFERENCE, CROSS_FITTED]),
             ]
         )
     head = ["text", "gaps", "clusters", "word ends", "lead byte", "character and lead byte"]

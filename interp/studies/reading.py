@@ -20,10 +20,11 @@ from interp.errors import InputError, OutputError
 from interp.extraction.extract import extract, training_fingerprint
 from interp.extraction.increment_table import IncrementTable
 from interp.extraction.interventions import Intervention
-from interp.extraction.probe import PROBE, ridge_probe
+from interp.extraction.probe import ridge_probe
 from interp.extraction.table_writer import started
 from interp.segmentation.gaps import Gaps, Reference
 from interp.segmentation.references import SegmenterReference
+from interp.tables import PROBE
 
 Progress = Callable[[str, int, int | None], None]
 """Called with what is being done, the bytes done, and those in all (None where not known)."""

@@ -7,7 +7,6 @@ import pandas as pd
 from interp.analyses.boundary_tests import paired_areas
 from interp.analyses.character_counts import shipped_counts
 from interp.analyses.scored_gaps import CHARACTER, LAST_BYTE_BEFORE, LEAD_BYTE, SCORED_AT
-from interp.extraction.probe import PROBE
 from interp.reports.chart import Chart, Row, rows_of
 from interp.reports.layer_chart import layer_chart
 from interp.reports.markup import Html
@@ -32,6 +31,7 @@ from interp.studies.zh_word_boundary_verdicts import (
     interval_in_words,
     number_in_words,
 )
+from interp.tables import PROBE
 
 LANGUAGE = "zh"
 

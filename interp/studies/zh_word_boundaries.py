@@ -34,7 +34,7 @@ from interp.studies.zh_word_boundary_verdicts import (
     published_rows,
     verdicts,
 )
-from interp.tables import analysis_table
+from interp.tables import IN_SAMPLE, analysis_table
 from interp.text import decode
 
 LANGUAGE = "zh"
@@ -234,7 +234,7 @@ def _scripts_section(by_script: Mapping[str, pd.DataFrame], agreement: pd.DataFr
     rows = []
     for name in groups:
         areas, base = by_script[name], _base_rate(by_script[name])
-        ceiling = ceilings(areas)["in sample"]
+        ceiling = ceilings(areas)[IN_SAMPLE]
         counts = (f"{base['n_documents']:,}", f"{base['n']:,}")
         rows.append([name, *counts, number_in_words(base["value"]), number_in_words(ceiling)])
     head = ["script", "articles", "gaps", "of them word ends", "lead byte, in sample"]

@@ -9,7 +9,7 @@ from interp.analyses.script import SCRIPTS, SIMPLIFIED, TRADITIONAL
 from interp.reports.chart import Row, row_name, rows_of
 from interp.reports.verdicts import Verdict
 from interp.studies.published import PUBLISHED
-from interp.tables import LEAD_BYTE_CEILING
+from interp.tables import IN_SAMPLE, LEAD_BYTE_CEILING
 
 PER_LAYER, SHARED = "en-zh-per-layer", "en-zh-shared"
 """Names of checkpoints."""
@@ -81,7 +81,7 @@ def published_rows() -> list[Row]:
 
 
 def _of_layer_0(layers: Sequence[Row], table: pd.DataFrame) -> Verdict:
-    row, ceiling = layers[0], ceilings(table)["in sample"]
+    row, ceiling = layers[0], ceilings(table)[IN_SAMPLE]
     here = f"{area_in_words(row)}; the lead byte is worth {number_in_words(ceiling)} at most"
     if row["value"] is None or ceiling is None:
         verdict = f"Not defined: {row['note']}."
@@ -110,7 +110,7 @@ def _of_middle_layers(layers: Sequence[Row], table: pd.DataFrame) -> Verdict:
     claim = "A middle layer finds the ends of Chinese words, with a larger increment there."
     published = "L2 0.68, L4 0.63 (essay); L4 0.722, L2 0.634 (reproduction)"
     middle = [row for row in layers[1:-1] if row["value"] is not None]
-    ceiling = ceilings(table)["in sample"]
+    ceiling = ceilings(table)[IN_SAMPLE]
     if not middle or ceiling is None:
         return Verdict(claim, published, "not defined", f"Not defined: {layers[0]['note']}.")
     best = max(middle, key=lambda row: row["value"])
@@ -149,7 +149,7 @@ def _beside_published(area: float) -> str:
 
 def _of_reversed_layers(layers: Sequence[Row], table: pd.DataFrame) -> Verdict:
     below = [row for row in layers if row["high"] is not None and row["high"] < CHANCE]
-    ceiling = ceilings(table)["in sample"] or 1.0
+    ceiling = ceilings(table)[IN_SAMPLE] or 1.0
     clear = ", ".join(row_name(row) for row in below if row["high"] < 1 - ceiling)
     others = ", ".join(row_name(row) for row in below if row["high"] >= 1 - ceiling)
     if clear:
@@ -172,7 +172,7 @@ def _of_shared(shared: pd.DataFrame | None) -> Verdict:
     published = ", ".join(f"{value} ({who})" for who, value in PUBLISHED_SHARED.items())
     if shared is None:
         return Verdict(claim, published, f"there is no checkpoint {SHARED}", "Not measured.")
-    row, ceiling = increments(shared)[0], ceilings(shared)["in sample"]
+    row, ceiling = increments(shared)[0], ceilings(shared)[IN_SAMPLE]
     if row["value"] is None or ceiling is None:
         verdict = f"Not defined: {row['note']}."
     elif abs(row["value"] - CHANCE) > ceiling - CHANCE + ROUNDING:

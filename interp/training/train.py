@@ -350,7 +350,7 @@ class _Run:
 
     def _progress(self, loss: float, rate: Rate) -> TrainingProgress:
         n_steps = self.recipe.optimization.steps
-        bytes_per_step = self.recipe.optimization.batch_size * self.recipe.model.n_ctx
+        bytes_per_step = self.text.n_bytes_read(self.recipe.optimization.batch_size)
         steps_per_second = rate.update(self.state.step)
         return TrainingProgress(
             step=self.state.step,
