@@ -28,6 +28,7 @@ from interp.reports.chart import (
     variants,
 )
 from interp.reports.dot_chart import dot_chart
+from interp.reports.panel_grid import PanelGrid, Place
 from interp.tables import LEAD_BYTE_CEILING, SEEN_BEFORE, SEEN_CHARACTER, SEEN_LEAD_BYTE, score_name
 
 
@@ -262,24 +263,17 @@ def _byte_class_figure(
     groups = _ordered_groups(rows, hues)
     n_grid_rows = -(-len(layers) // (6 if is_wide else 2))
     n_columns = -(-len(layers) // n_grid_rows)
-    panel_px, gap_px = (20 if is_wide else 18) * len(groups), 62
-    height = n_grid_rows * (panel_px + gap_px) + 8
+    panel_px = (20 if is_wide else 18) * len(groups)
+    grid = PanelGrid(len(layers), n_columns, panel_px, 62, 0.035 if is_wide else 0.07)
     font = {"family": theme.SANS, "size": 13 if is_wide else 11, "color": theme.PAPER[mode]["soft"]}
     margin = {"l": 178 if is_wide else 142, "r": 10, "t": 34, "b": 36}
+    height = grid.plot_px + margin["t"] + margin["b"]
     drawn = figure(mode, height, margin=margin, bargap=0.35, font=font)
-    plot_px = height - margin["t"] - margin["b"]
-    gap = 0.035 if is_wide else 0.07
-    column_width = (1 - gap * (n_columns - 1)) / n_columns
-    for index, layer in enumerate(layers):
-        column, grid_row = index % n_columns, index // n_columns
-        left = column * (column_width + gap)
-        top = 1 - grid_row * (panel_px + gap_px) / plot_px
-        domains = ([left, left + column_width], [max(0.0, top - panel_px / plot_px), top])
+    for layer, place in zip(layers, grid.places(), strict=True):
         panel = [row for row in rows if layer_name(row) == layer]
-        suffix = "" if index == 0 else str(index + 1)
-        _add_axes(drawn, panel, groups, suffix, mode, domains, has_labels=column == 0)
-        _add_means(drawn, panel, suffix, hues or {}, mode)
-        add_panel_name(drawn, layer, mode, left=left, top=top, above_px=6)
+        _add_axes(drawn, panel, groups, place, mode)
+        _add_means(drawn, panel, place.suffix, hues or {}, mode)
+        add_panel_name(drawn, layer, mode, left=place.left, top=place.top, above_px=6)
     return drawn
 
 
@@ -287,16 +281,13 @@ def _add_axes(
     drawn: go.Figure,
     panel: list[Row],
     groups: list[str],
-    suffix: str,
+    place: Place,
     mode: str,
-    domains: tuple[list[float], list[float]],
-    *,
-    has_labels: bool,
 ) -> None:
-    low, high = _mean_range(panel)
+    suffix, (low, high) = place.suffix, _mean_range(panel)
     x_axis = axis(
         mode,
-        domain=domains[0],
+        domain=place.domain[0],
         anchor=f"y{suffix}",
         nticks=4,
         range=[low, high if high > low else low + 1.0],
@@ -304,14 +295,14 @@ def _add_axes(
     )
     y_axis = axis(
         mode,
-        domain=domains[1],
+        domain=place.domain[1],
         anchor=f"x{suffix}",
         type="category",
         categoryorder="array",
         categoryarray=groups,
         range=[len(groups) - 0.5, -0.5],
         showgrid=False,
-        showticklabels=has_labels,
+        showticklabels=place.is_first,
         tickvals=groups,
         ticktext=[plotly_text(group) for group in groups],
     )

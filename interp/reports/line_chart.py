@@ -16,9 +16,9 @@ from interp.reports.chart import (
     plotly_text,
     variants,
 )
-from interp.reports.series import legend_of, legend_px
+from interp.reports.panel_grid import PanelGrid, Place, add_titles, log_ticks
+from interp.reports.series import HUES, legend_of, legend_px
 
-_HUES = ("lowercase, word-initial", "uppercase", ". ! ?", "digit", ", ; : -", "lead, other")
 _DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 
 
@@ -115,51 +115,44 @@ def _figure(
 ) -> go.Figure:
     is_wide, is_one = size == "wide", len(panels) == 1
     n_columns = min(len(panels), 3 if is_wide else 2)
-    n_grid_rows = -(-len(panels) // n_columns)
-    panel_px, gap_px = (300 if is_one else 150 if is_wide else 120), 46
+    panel_px = 300 if is_one else 150 if is_wide else 120
+    grid = PanelGrid(len(panels), n_columns, panel_px, 46, 0.05 if is_wide else 0.07)
     legend = legend_px(len(names), is_wide, max(map(len, names))) if len(names) > 1 else 0
     above = legend + (0 if is_one else 26)
-    plot_px = n_grid_rows * panel_px + (n_grid_rows - 1) * gap_px
     margin = {"l": 58 if is_wide else 46, "r": 10, "t": above + 8, "b": 48}
     drawn = figure(
         mode,
-        plot_px + margin["t"] + margin["b"],
+        grid.plot_px + margin["t"] + margin["b"],
         margin=margin,
         showlegend=len(names) > 1,
-        legend=legend_of(mode, plot_px, above_px=6 if is_one else 28),
+        legend=legend_of(mode, grid.plot_px, above_px=6 if is_one else 28),
     )
     lines = [line for panel in panels for line in panel.lines]
     ranges = (
         axes[0].range([value for line in lines for value in line.xs], 0.02),
         axes[1].range([value for line in lines for value in (*line.ys, *line.under)], 0.07),
     )
-    gap = 0.05 if is_wide else 0.07
-    width = (1 - gap * (n_columns - 1)) / n_columns
     named: set[str] = set()
-    for index, panel in enumerate(panels):
-        column, grid_row = index % n_columns, index // n_columns
-        left, top = column * (width + gap), 1 - grid_row * (panel_px + gap_px) / plot_px
-        suffix = "" if index == 0 else str(index + 1)
-        domain = ([left, left + width], [max(0.0, top - panel_px / plot_px), top])
-        _add_axes(drawn, axes, ranges, suffix, domain, mode, has_numbers=column == 0)
-        _add_marks(drawn, axes, suffix, mode)
+    for panel, place in zip(panels, grid.places(), strict=True):
+        _add_axes(drawn, axes, ranges, place, mode)
+        _add_marks(drawn, axes, place.suffix, mode)
         if panel.name:
-            add_panel_name(drawn, panel.name, mode, left=left, top=top, above_px=3)
+            add_panel_name(drawn, panel.name, mode, left=place.left, top=place.top, above_px=3)
         for line in panel.lines:
             trace = _trace(line, names.index(line.name), mode)
-            trace |= {"xaxis": f"x{suffix}", "yaxis": f"y{suffix}"}
+            trace |= {"xaxis": f"x{place.suffix}", "yaxis": f"y{place.suffix}"}
             if len(line.under):
                 faint = {"y": list(line.under), "opacity": 0.35, "hoverinfo": "skip"}
                 faint["line"] = trace["line"] | {"width": 1, "dash": "solid"}
                 drawn.add_scatter(**trace | faint | {"hovertemplate": None}, showlegend=False)
             drawn.add_scatter(**trace, showlegend=line.name not in named)
             named.add(line.name)
-    _add_titles(drawn, axes, mode, is_wide=is_wide)
+    add_titles(drawn, axes[0].title, axes[1].title, mode, y_shift_px=36 if is_wide else 28)
     return drawn
 
 
 def _trace(line: Line, place: int, mode: str) -> dict[str, Any]:
-    color = theme.class_color(_HUES[place % len(_HUES)], mode)
+    color = theme.class_color(HUES[place % len(HUES)], mode)
     return {
         "x": list(line.xs),
         "y": list(line.ys),
@@ -170,7 +163,7 @@ def _trace(line: Line, place: int, mode: str) -> dict[str, Any]:
             "color": theme.PAPER[mode]["muted"] if line.is_quiet else color,
             "width": 1.25 if line.is_quiet else 1.75,
             # no two of 36 lines have both the same colour and the same pattern
-            "dash": _DASHES[(place + place // len(_HUES)) % len(_DASHES)],
+            "dash": _DASHES[(place + place // len(HUES)) % len(_DASHES)],
         },
         "hovertemplate": f"{plotly_text(line.name)}: %{{x:.4g}}, %{{y:.4g}}<extra></extra>",
     }
@@ -180,19 +173,16 @@ def _add_axes(
     drawn: go.Figure,
     axes: tuple[Axis, Axis],
     ranges: tuple[list[float], list[float]],
-    suffix: str,
-    domain: tuple[list[float], list[float]],
+    place: Place,
     mode: str,
-    *,
-    has_numbers: bool,
 ) -> None:
-    x, y = axes
+    (x, y), suffix = axes, place.suffix
     shared = {"tickfont": {"size": 11}, "nticks": 6}
     drawn.update_layout(
         {
             f"xaxis{suffix}": axis(
                 mode,
-                domain=domain[0],
+                domain=place.domain[0],
                 anchor=f"y{suffix}",
                 range=ranges[0],
                 **shared,
@@ -200,10 +190,10 @@ def _add_axes(
             ),
             f"yaxis{suffix}": axis(
                 mode,
-                domain=domain[1],
+                domain=place.domain[1],
                 anchor=f"x{suffix}",
                 range=ranges[1],
-                showticklabels=has_numbers,
+                showticklabels=place.is_first,
                 **shared,
                 **_log_ticks(y, ranges[1]),
             ),
@@ -212,19 +202,9 @@ def _add_axes(
 
 
 def _log_ticks(of: Axis, ends: Sequence[float]) -> dict[str, Any]:
-    """The powers of ten of a logarithmic axis; with 3 times them where those are few."""
     if not of.is_log:
         return {}
-    powers = range(math.floor(ends[0]) - 1, math.ceil(ends[1]) + 1)
-    for factors in ((1,), (1, 3), (1, 2, 5)):
-        ticks = [
-            factor * 10.0**power
-            for power in powers
-            for factor in factors
-            if ends[0] <= math.log10(factor * 10.0**power) <= ends[1]
-        ]
-        if len(ticks) >= 3:
-            break
+    ticks = log_ticks(10 ** ends[0], 10 ** ends[1])
     return {"type": "log", "tickvals": ticks, "ticktext": [f"{tick:g}" for tick in ticks]}
 
 
@@ -235,19 +215,3 @@ def _add_marks(drawn: go.Figure, axes: tuple[Axis, Axis], suffix: str, mode: str
             ends = {f"{along}0": mark, f"{along}1": mark, f"{across}0": 0, f"{across}1": 1}
             refs = {f"{along}ref": f"{along}{suffix}", f"{across}ref": f"{across}{suffix} domain"}
             drawn.add_shape(type="line", line=line, layer="below", **ends, **refs)
-
-
-def _add_titles(drawn: go.Figure, axes: tuple[Axis, Axis], mode: str, *, is_wide: bool) -> None:
-    shared: dict[str, Any] = {"xref": "paper", "yref": "paper", "showarrow": False}
-    shared["font"] = {"size": 12, "color": theme.PAPER[mode]["soft"]}
-    x, y = (plotly_text(each.title) for each in axes)
-    drawn.add_annotation(text=x, x=0.5, y=0, yanchor="top", yshift=-26, **shared)
-    drawn.add_annotation(
-        text=y,
-        x=0,
-        y=0.5,
-        xanchor="right",
-        textangle=-90,
-        xshift=-36 if is_wide else -28,
-        **shared,
-    )

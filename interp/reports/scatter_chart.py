@@ -1,7 +1,6 @@
 """One number against another, a panel per layer, a point per head."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import plotly.graph_objects as go
 
@@ -21,6 +20,7 @@ from interp.reports.chart import (
     row_name,
     variants,
 )
+from interp.reports.panel_grid import PanelGrid, Place, add_titles
 
 Pair = tuple[Row, Row]
 """A point: the row that gives its x, and the one of the same layer and head that gives its y."""
@@ -80,45 +80,32 @@ def _figure(
 ) -> go.Figure:
     is_wide = size == "wide"
     n_columns = min(len(panels), 3 if is_wide else 2)
-    n_grid_rows = -(-len(panels) // n_columns)
-    panel_px, gap_px = (210, 66) if is_wide else (150, 66)
-    plot_px = n_grid_rows * panel_px + (n_grid_rows - 1) * gap_px
+    panel_px, gap = (210, 0.075) if is_wide else (150, 0.15)
+    grid = PanelGrid(len(panels), n_columns, panel_px, 66, gap)
     margin = {"l": 62 if is_wide else 44, "r": 10, "t": 30, "b": 48}
-    drawn = figure(mode, plot_px + margin["t"] + margin["b"], margin=margin)
-    gap = 0.075 if is_wide else 0.15
-    width = (1 - gap * (n_columns - 1)) / n_columns
-    for index, name in enumerate(panels):
-        column, grid_row = index % n_columns, index // n_columns
-        left, top = column * (width + gap), 1 - grid_row * (panel_px + gap_px) / plot_px
-        domain = ([left, left + width], [max(0.0, top - panel_px / plot_px), top])
+    drawn = figure(mode, grid.plot_px + margin["t"] + margin["b"], margin=margin)
+    for name, place in zip(panels, grid.places(), strict=True):
         of_panel = [pair for pair in pairs if layer_name(pair[0]) == name]
-        suffix = "" if index == 0 else str(index + 1)
-        _add_axes(drawn, of_panel, suffix, domain, mode)
-        _add_points(drawn, of_panel, suffix, mode)
+        _add_axes(drawn, of_panel, place, mode)
+        _add_points(drawn, of_panel, place.suffix, mode)
         words = f"{name}  {panel_notes.get(name, '')}".strip()
-        add_panel_name(drawn, words, mode, left=left, top=top, above_px=3)
-    _add_titles(drawn, titles, mode, is_wide=is_wide)
+        add_panel_name(drawn, words, mode, left=place.left, top=place.top, above_px=3)
+    add_titles(drawn, *titles, mode, y_shift_px=34 if is_wide else 26)
     return drawn
 
 
-def _add_axes(
-    drawn: go.Figure,
-    pairs: Sequence[Pair],
-    suffix: str,
-    domain: tuple[list[float], list[float]],
-    mode: str,
-) -> None:
-    axes = zip(("x", "y"), ("y", "x"), domain, zip(*pairs, strict=True), strict=True)
-    for name, other, place, rows in axes:
+def _add_axes(drawn: go.Figure, pairs: Sequence[Pair], place: Place, mode: str) -> None:
+    axes = zip(("x", "y"), ("y", "x"), place.domain, zip(*pairs, strict=True), strict=True)
+    for name, other, domain, rows in axes:
         settings = axis(
             mode,
-            domain=place,
-            anchor=f"{other}{suffix}",
+            domain=domain,
+            anchor=f"{other}{place.suffix}",
             range=_range(rows),
             nticks=5,
             tickfont={"size": 11},
         )
-        drawn.update_layout({f"{name}axis{suffix}": settings})
+        drawn.update_layout({f"{name}axis{place.suffix}": settings})
 
 
 def _add_points(drawn: go.Figure, pairs: Sequence[Pair], suffix: str, mode: str) -> None:
@@ -147,24 +134,6 @@ def _add_points(drawn: go.Figure, pairs: Sequence[Pair], suffix: str, mode: str)
         xaxis=f"x{suffix}",
         yaxis=f"y{suffix}",
         **bars,
-    )
-
-
-def _add_titles(drawn: go.Figure, titles: tuple[str, str], mode: str, *, is_wide: bool) -> None:
-    """Name what lies along x below all panels, and along y above them at the left."""
-    shared: dict[str, Any] = {"xref": "paper", "yref": "paper", "showarrow": False}
-    shared["font"] = {"size": 12, "color": theme.PAPER[mode]["soft"]}
-    drawn.add_annotation(
-        text=plotly_text(titles[0]), x=0.5, y=0, yanchor="top", yshift=-26, **shared
-    )
-    drawn.add_annotation(
-        text=plotly_text(titles[1]),
-        x=0,
-        y=0.5,
-        xanchor="right",
-        textangle=-90,
-        xshift=-34 if is_wide else -26,
-        **shared,
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from interp.reports import theme
 from interp.reports.chart import Row, has_interval, interval, interval_text, plotly_text, row_name
 
-_HUES = ("lowercase, word-initial", "uppercase", ". ! ?", "digit", ", ; : -", "lead, other")
+HUES = ("lowercase, word-initial", "uppercase", ". ! ?", "digit", ", ; : -", "lead, other")
 """Byte classes whose colours series have, in order."""
 
 _SYMBOLS = (
@@ -59,7 +59,7 @@ def trace_of(
         size: Of a mark, in pixels.
     """
     rows = series.drawn
-    color = theme.class_color(series.hue or _HUES[place % len(_HUES)], mode)
+    color = theme.class_color(series.hue or HUES[place % len(HUES)], mode)
     return {
         "x": list(xs),
         "y": [row["value"] for row in rows],

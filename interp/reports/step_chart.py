@@ -20,6 +20,7 @@ from interp.reports.chart import (
     numbers_in,
     variants,
 )
+from interp.reports.panel_grid import PanelGrid, Place, log_ticks
 from interp.reports.series import Series, legend_of, legend_px, trace_of
 
 
@@ -86,73 +87,57 @@ def _step_figure(
 ) -> go.Figure:
     is_wide = size == "wide"
     n_columns = min(len(panels.names), 3 if is_wide else 2)
-    n_grid_rows = -(-len(panels.names) // n_columns)
-    panel_px, gap_px = (210, 58) if is_wide else (170, 54)
+    panel_px, gap_px, gap = (210, 58, 0.05) if is_wide else (170, 54, 0.09)
+    grid = PanelGrid(len(panels.names), n_columns, panel_px, gap_px, gap)
     above = legend_px(len(series), is_wide) if len(series) > 1 else 0
-    plot_px = n_grid_rows * panel_px + (n_grid_rows - 1) * gap_px
     drawn = figure(
         mode,
-        plot_px + above + 30 + 44,
+        grid.plot_px + above + 30 + 44,
         margin={"l": 44, "r": 10, "t": above + 30, "b": 44},
         showlegend=len(series) > 1,
-        legend=legend_of(mode, plot_px, above_px=26),
+        legend=legend_of(mode, grid.plot_px, above_px=26),
     )
-    gap = 0.05 if is_wide else 0.09
-    width = (1 - gap * (n_columns - 1)) / n_columns
-    for index, name in enumerate(panels.names):
-        column, grid_row = index % n_columns, index // n_columns
-        left, top = column * (width + gap), 1 - grid_row * (panel_px + gap_px) / plot_px
-        suffix = "" if index == 0 else str(index + 1)
-        is_lowest = index + n_columns >= len(panels.names)
-        domain = ([left, left + width], [max(0.0, top - panel_px / plot_px), top])
-        _add_panel(drawn, panels, suffix, domain, mode, has_title=is_lowest, is_first=column == 0)
-        add_panel_name(drawn, name, mode, left=left, top=top, above_px=3)
-        for place, each in enumerate(series):
+    for name, place in zip(panels.names, grid.places(), strict=True):
+        _add_panel(drawn, panels, place, mode)
+        add_panel_name(drawn, name, mode, left=place.left, top=place.top, above_px=3)
+        for number, each in enumerate(series):
             rows = sorted((row for row in each.drawn if layer_name(row) == name), key=step_of)
             of_panel = Series(each.name, rows, each.hue)
-            trace = trace_of(of_panel, place, [step_of(row) for row in rows], mode, size=6)
+            trace = trace_of(of_panel, number, [step_of(row) for row in rows], mode, size=6)
             if panels.is_log:
                 _drop_what_has_no_logarithm(trace, rows)
-            trace |= {"xaxis": f"x{suffix}", "yaxis": f"y{suffix}", "showlegend": index == 0}
+            trace |= {"xaxis": f"x{place.suffix}", "yaxis": f"y{place.suffix}"}
+            trace["showlegend"] = place.suffix == ""
             trace["line"] = {"color": trace["marker"]["color"], "width": 1.5}
             drawn.add_scatter(mode="lines+markers", **trace)
     return drawn
 
 
-def _add_panel(
-    drawn: go.Figure,
-    panels: _Panels,
-    suffix: str,
-    domain: tuple[list[float], list[float]],
-    mode: str,
-    *,
-    has_title: bool,
-    is_first: bool,
-) -> None:
-    ticks = _round_numbers(panels.steps[0], panels.steps[-1])
+def _add_panel(drawn: go.Figure, panels: _Panels, place: Place, mode: str) -> None:
+    suffix, ticks = place.suffix, log_ticks(panels.steps[0], panels.steps[-1])
     x_axis = axis(
         mode,
-        domain=domain[0],
+        domain=place.domain[0],
         anchor=f"y{suffix}",
         type="log",
         range=[math.log10(panels.steps[0] / 1.25), math.log10(panels.steps[-1] * 1.25)],
         tickvals=ticks,
         ticktext=[_short(number) for number in ticks],
         tickfont={"size": 11},
-        title={"text": "step", "font": {"size": 11}, "standoff": 4} if has_title else None,
+        title={"text": "step", "font": {"size": 11}, "standoff": 4} if place.is_lowest else None,
     )
     y_axis = axis(
         mode,
-        domain=domain[1],
+        domain=place.domain[1],
         anchor=f"x{suffix}",
         range=list(panels.range),
         tickfont={"size": 11},
-        showticklabels=is_first,
+        showticklabels=place.is_first,
         nticks=6,
     )
     if panels.is_log:
         low, high = (10**end for end in panels.range)
-        y_ticks = _round_numbers(low, high)
+        y_ticks = log_ticks(low, high)
         y_axis |= {"type": "log", "tickvals": y_ticks, "ticktext": [f"{n:g}" for n in y_ticks]}
     drawn.update_layout({f"xaxis{suffix}": x_axis, f"yaxis{suffix}": y_axis})
     if panels.line is not None:
@@ -182,23 +167,13 @@ def _range(rows: Sequence[Row], line: float | None, is_log: bool) -> tuple[float
     """From below the lowest to above the highest of what is drawn, as Plotly takes it."""
     lines = [] if line is None else [line]
     if is_log:
-        values = [math.log10(v) for v in [*lines, *(row["value"] for row in rows)] if v > 0]
+        values = [math.log10(v) for v in [*lines, *numbers_in(rows)] if v > 0]
         low, high = min(values, default=0.0), max(values, default=1.0)
     else:
         values = [*lines, *numbers_in(rows)]
         low, high = min(values), max(values)
     margin = max(0.02, 0.07 * (high - low))
     return low - margin, high + margin
-
-
-def _round_numbers(low: float, high: float) -> list[float]:
-    """The powers of ten from ``low`` to ``high``; with 2 and 5 times them where those are few."""
-    exponents = range(-6, 10)
-    for factors in ((1,), (1, 3), (1, 2, 5)):
-        found = [f * 10.0**e for e in exponents for f in factors if low <= f * 10.0**e <= high]
-        if len(found) >= 3:
-            break
-    return found
 
 
 def _short(number: float) -> str:
