@@ -203,9 +203,18 @@ def interval(rows: Sequence[Row], color: str, *, width: int) -> dict[str, Any]:
     }
 
 
-def interval_text(row: Row) -> str:
-    """The interval in brackets, or nothing."""
-    return f" [{row['low']:.4g}, {row['high']:.4g}]" if has_interval(row) else ""
+def interval_text(row: Row, form: str = ".4g") -> str:
+    """The interval in brackets after a space, or nothing; its ends in the format ``form``."""
+    return f" [{row['low']:{form}}, {row['high']:{form}}]" if has_interval(row) else ""
+
+
+def estimate_text(row: Row, form: str = ".4g") -> str:
+    """The value with its interval, or that it is not defined."""
+    return (
+        "not defined"
+        if row["value"] is None
+        else f"{row['value']:{form}}{interval_text(row, form)}"
+    )
 
 
 def plotly_text(words: str) -> str:

@@ -12,7 +12,7 @@ from interp.analyses.ablation import (
     answer,
 )
 from interp.analyses.seeds import MARGIN_NATS
-from interp.reports.chart import Row, has_interval
+from interp.reports.chart import Row, estimate_text, has_interval
 from interp.reports.verdicts import Verdict
 from interp.studies.ablations import REPLACEMENTS, SCALES
 
@@ -37,10 +37,7 @@ def layer_title(row: Row) -> str:
 
 def change_in_words(row: Row) -> str:
     """A change of the loss with its interval."""
-    if row["value"] is None:
-        return "not defined"
-    interval = f" [{row['low']:+.4f}, {row['high']:+.4f}]" if has_interval(row) else ""
-    return f"{row['value']:+.4f}{interval}"
+    return estimate_text(row, "+.4f")
 
 
 def answer_of(row: Row) -> str:

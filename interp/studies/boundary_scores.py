@@ -16,7 +16,7 @@ from interp.analyses.statistics import paired_auc_difference
 from interp.checkpoints import Checkpoint
 from interp.errors import InputError
 from interp.extraction.increment_table import IncrementTable
-from interp.reports.chart import Chart, Row, rows_of
+from interp.reports.chart import Chart, Row, estimate_text, interval_text, rows_of
 from interp.reports.charts import baseline_name
 from interp.reports.dot_chart import dot_chart
 from interp.reports.markup import Html
@@ -30,7 +30,7 @@ from interp.studies.boundaries import (
     scored_gaps,
 )
 from interp.studies.study import StudyInput
-from interp.studies.zh_word_boundary_verdicts import interval_in_words, number_in_words
+from interp.studies.zh_word_boundary_verdicts import number_in_words
 from interp.tables import EVERY_GAP, PROBE
 
 INCREMENT = "increment"
@@ -156,8 +156,8 @@ def scores_beside(scores: BoundaryScores, caption: str) -> Html:
             number_in_words(found[statistic, name, place]["value"])
             for statistic in ("p_holm", "average_precision", "f1", "word_f1", "r_value")
         )
-        here = f"{number_in_words(area['value'])} {interval_in_words(area)}"
-        rows.append([name, here, interval_in_words(null), *worth])
+        null_interval = interval_text(null, ".3f").strip()
+        rows.append([name, estimate_text(area, ".3f"), null_interval, *worth])
     every = {
         row["statistic"]: number_in_words(row["value"])
         for row in rows_of(scores.table)
@@ -229,4 +229,4 @@ def _is_of(row: Row, column: ScoreColumn) -> bool:
 def _difference(row: Row) -> str:
     if row["value"] is None:
         return "not defined"
-    return f"{row['value']:+.3f} {interval_in_words(row)}".strip()
+    return f"{row['value']:+.3f}{interval_text(row, '.3f')}"

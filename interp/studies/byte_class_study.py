@@ -10,7 +10,7 @@ from scipy.stats import kendalltau
 
 from interp.analyses.byte_classes import byte_classes, vocabulary_byte_classes
 from interp.analyses.statistics import LEVEL
-from interp.reports.chart import rows_of
+from interp.reports.chart import estimate_text, rows_of
 from interp.reports.charts import byte_class_chart
 from interp.reports.markup import Html
 from interp.reports.page import Section
@@ -229,7 +229,7 @@ def chinese_signs_verdict(in_text: pd.DataFrame) -> Verdict:
     if signs["low"] is None or characters["low"] is None:
         return Verdict(claim, "", "no interval", "Undecided: too little Chinese text.")
     here = "; ".join(
-        f"{name} {row['value']:.4f} [{row['low']:.4f}, {row['high']:.4f}]"
+        f"{name} {estimate_text(row, '.4f')}"
         for name, row in (("signs", signs), ("characters", characters))
     )
     if signs["low"] > characters["high"]:

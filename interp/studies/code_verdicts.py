@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from interp.reports.chart import Row, row_name, rows_of
+from interp.reports.chart import Row, estimate_text, row_name, rows_of
 from interp.reports.verdicts import Verdict
 from interp.studies.published import CODE_REST, CODE_SCOPE
 
@@ -174,8 +174,7 @@ def _ratio(above: float, below: float) -> float:
 
 def number(row: Row) -> str:
     """A mean with its interval."""
-    interval = "" if row["low"] is None else f" [{row['low']:.2f}, {row['high']:.2f}]"
-    return f"{row['value']:.2f}{interval}"
+    return estimate_text(row, ".2f")
 
 
 def _is_above(first: Row, second: Row) -> bool:

@@ -6,7 +6,7 @@ import pandas as pd
 
 from interp.analyses.delimiters import DELIMITERS, GROUPS, delimiter_auc
 from interp.analyses.statistics import LEVEL
-from interp.reports.chart import Row, row_name, rows_of
+from interp.reports.chart import Row, estimate_text, row_name, rows_of
 from interp.reports.dot_chart import dot_chart
 from interp.reports.page import Section
 from interp.reports.pictures import value_picture
@@ -128,9 +128,8 @@ def _shared_or_layer_0(areas: pd.DataFrame) -> tuple[Row, Row, float]:
 
 
 def _in_words(area: Row, dealt: Row, p_value: float) -> str:
-    interval = "" if area["low"] is None else f" [{area['low']:.3f}, {area['high']:.3f}]"
     return (
-        f"AUC {area['value']:.3f}{interval} over {area['n']:,} bytes; 95 % of dealings at random "
+        f"AUC {estimate_text(area, '.3f')} over {area['n']:,} bytes; 95 % of dealings at random "
         f"{dealt['low']:.2f} to {dealt['high']:.2f}, one-sided p = {p_value:.2g}"
     )
 

@@ -26,7 +26,7 @@ from interp.analyses.matching import CALIPER
 from interp.analyses.word_pairs import FIRST_BYTE, SECOND_WORD, SPACE, WordPair
 from interp.checkpoints import Checkpoint
 from interp.extraction.extract import extract
-from interp.reports.chart import Chart, Row, has_interval, rows_of
+from interp.reports.chart import Chart, Row, interval_text, rows_of
 from interp.reports.layer_chart import layer_chart
 from interp.reports.markup import Html
 from interp.reports.page import Section
@@ -200,9 +200,8 @@ def _cell(of_layer: Mapping[str, Row]) -> str:
         return "not defined"
     if is_exactly_zero(of_layer):
         return "exactly 0"
-    interval = f" [{median['low']:.2g}, {median['high']:.2g}]" if has_interval(median) else ""
     p = p_in_words(of_layer[P_HOLM]["value"])
-    return f"{median['value']:+.2g}{interval}, p {p}"
+    return f"{median['value']:+.2g}{interval_text(median, '.2g')}, p {p}"
 
 
 def _balance(matching: pd.DataFrame) -> Html:

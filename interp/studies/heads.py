@@ -19,7 +19,7 @@ from interp.analyses.heads import (
 from interp.analyses.statistics import LEVEL
 from interp.checkpoints import Checkpoint
 from interp.extraction.signals import increment_columns
-from interp.reports.chart import Chart, Row, row_name, rows_of
+from interp.reports.chart import Chart, Row, estimate_text, row_name, rows_of
 from interp.reports.markup import Html
 from interp.reports.page import Section
 from interp.reports.pictures import value_picture
@@ -175,8 +175,8 @@ def _in_words(row: Row, p_row: Row) -> str:
     if row["value"] is None:
         return "not defined"
     p_value = "not defined" if p_row["value"] is None else f"{p_row['value']:.2g}"
-    interval = "" if row["low"] is None else f" [{row['low']:.2f}, {row['high']:.2f}]"
-    return f"Spearman {row['value']:.2f}{interval} over {row['n']} heads, two-sided p = {p_value}"
+    correlation = f"Spearman {estimate_text(row, '.2f')}"
+    return f"{correlation} over {row['n']} heads, two-sided p = {p_value}"
 
 
 def _means(table: pd.DataFrame) -> list[Pair]:
@@ -251,8 +251,7 @@ def _correlations(found: Mapping[str, pd.DataFrame]) -> Html:
 def _cell(row: Row, p_row: Row) -> str:
     if row["value"] is None:
         return "not defined"
-    interval = "" if row["low"] is None else f" [{row['low']:.2f}, {row['high']:.2f}]"
-    return f"{row['value']:.2f}{interval}, p {p_row['value']:.2g}"
+    return f"{estimate_text(row, '.2f')}, p {p_row['value']:.2g}"
 
 
 def _every_head(found: Mapping[str, pd.DataFrame]) -> Html:

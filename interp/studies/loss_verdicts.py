@@ -6,7 +6,7 @@ import pandas as pd
 
 from interp.analyses.seeds import MARGIN_NATS
 from interp.analyses.statistics import LEVEL
-from interp.reports.chart import Row, rows_of
+from interp.reports.chart import Row, estimate_text, rows_of
 from interp.reports.verdicts import Verdict
 from interp.studies.loss_tables import BOTH, ROPE, SEEDS, VARIANTS
 from interp.studies.loss_training import JUMP_NORM, JUMPS, LARGEST_NORM, SAME_WINDOWS
@@ -182,8 +182,7 @@ def _published(name: str) -> str:
 def _difference_in_words(row: Row) -> str:
     if row["value"] is None:
         return f"{row['group']} {row['note']}"
-    interval = "" if row["low"] is None else f" [{row['low']:+.4f}, {row['high']:+.4f}]"
-    return f"{row['group']} {row['value']:+.4f}{interval}"
+    return f"{row['group']} {estimate_text(row, '+.4f')}"
 
 
 def _kind_of(name: str) -> str:

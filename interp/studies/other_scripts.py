@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import pandas as pd
 
-from interp.reports.chart import Chart, Row
+from interp.reports.chart import Chart, Row, estimate_text
 from interp.reports.layer_chart import layer_chart
 from interp.reports.markup import Html
 from interp.reports.page import Section
@@ -26,7 +26,6 @@ from interp.studies.study import Finding, MissingText, Study, StudyInput
 from interp.studies.zh_word_boundary_verdicts import (
     CHANCE,
     PER_LAYER,
-    interval_in_words,
     number_in_words,
 )
 from interp.tables import CROSS_FITTED, IN_SAMPLE, LEAD_BYTE_CEILING, LOCAL_REFERENCE
@@ -113,10 +112,7 @@ def _verdicts(name: str, scores: BoundaryScores) -> list[Verdict]:
     far = [row for row in rows if row["low"] is not None]
     above = [row for row in far if row["low"] > CHANCE]
     below = [row for row in far if row["high"] < CHANCE]
-    here = "; ".join(
-        f"L{row['layer']} {number_in_words(row['value'])} {interval_in_words(row)}".strip()
-        for row in rows
-    )
+    here = "; ".join(f"L{row['layer']} {estimate_text(row, '.3f')}" for row in rows)
     sides = [
         f"{', '.join(_layer(row) for row in side)} {words}"
         for side, words in ((above, "above chance"), (below, "below it"))

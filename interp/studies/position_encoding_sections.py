@@ -7,7 +7,7 @@ import pandas as pd
 
 from interp.analyses.score_terms import MEAN_ABSOLUTE, SCORE, VARIANCE_SHARE
 from interp.model.score_terms import TERMS
-from interp.reports.chart import Chart, Row, rows_of
+from interp.reports.chart import Chart, Row, estimate_text, rows_of
 from interp.reports.markup import Html
 from interp.reports.page import Section
 from interp.reports.verdicts import side_by_side as words_table
@@ -243,6 +243,4 @@ def _number(row: Row | None, form: str = ".3f") -> str:
 
 
 def _with_interval(row: Row | None, form: str) -> str:
-    if row is None or row["low"] is None:
-        return _number(row, form)
-    return f"{row['value']:{form}} [{row['low']:{form}}, {row['high']:{form}}]"
+    return _number(row, form) if row is None or row["low"] is None else estimate_text(row, form)

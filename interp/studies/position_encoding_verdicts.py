@@ -7,7 +7,7 @@ import pandas as pd
 
 from interp.analyses.score_terms import VARIANCE_SHARE
 from interp.model.score_terms import TERMS
-from interp.reports.chart import Row, rows_of
+from interp.reports.chart import Row, estimate_text, has_interval, rows_of
 from interp.reports.verdicts import Verdict
 from interp.studies.family import (
     ADDED,
@@ -169,9 +169,7 @@ def difference_in_words(row: Row) -> str:
     """A mean difference in nats with its interval over seeds."""
     if row["value"] is None:
         return str(row["note"])
-    if row["low"] is None:
-        return f"{row['value']:+.3f} ({row['note']})"
-    return f"{row['value']:+.3f} [{row['low']:+.3f}, {row['high']:+.3f}]"
+    return estimate_text(row, "+.3f") + ("" if has_interval(row) else f" ({row['note']})")
 
 
 def _of_several(claim: str, published: str, rows: Mapping[str, Row]) -> Verdict:
@@ -206,8 +204,7 @@ def _means(paired: pd.DataFrame, reference: str) -> dict[str, Row]:
 
 
 def _share_in_words(row: Row) -> str:
-    interval = "" if row["low"] is None else f" [{row['low']:.0%}, {row['high']:.0%}]"
-    return f"{row['value']:.0%}{interval}"
+    return estimate_text(row, ".0%")
 
 
 def _titles(members: Sequence[str]) -> str:

@@ -14,7 +14,7 @@ from interp.analyses.loss_by_position import (
 )
 from interp.corpus.rows import counted
 from interp.reports import page as pages
-from interp.reports.chart import Chart, Row, has_interval, remarks_on, rows_of
+from interp.reports.chart import Chart, Row, estimate_text, remarks_on, rows_of
 from interp.reports.line_chart import Axis, Line, Panel, line_chart
 from interp.reports.markup import Html
 from interp.reports.verdicts import side_by_side
@@ -171,8 +171,7 @@ def _band_table(rows: Sequence[Row], statistic: str, caption: str) -> Html:
 def _cell(row: Row, sign: str) -> str:
     if row["value"] is None:
         return pages.UNDEFINED
-    ends = f" [{row['low']:{sign}.3f}, {row['high']:{sign}.3f}]" if has_interval(row) else ""
-    return f"{row['value']:{sign}.3f}{ends}"
+    return estimate_text(row, f"{sign}.3f")
 
 
 def _numbers(table: pd.DataFrame) -> Html:

@@ -7,7 +7,7 @@ import pandas as pd
 from interp.analyses.boundary_tests import paired_areas
 from interp.analyses.character_counts import shipped_counts
 from interp.analyses.scored_gaps import CHARACTER, LAST_BYTE_BEFORE, LEAD_BYTE, SCORED_AT
-from interp.reports.chart import Chart, Row, rows_of
+from interp.reports.chart import Chart, Row, estimate_text, rows_of
 from interp.reports.layer_chart import layer_chart
 from interp.reports.markup import Html
 from interp.reports.page import Section
@@ -28,7 +28,6 @@ from interp.studies.study import Finding, Study, StudyInput
 from interp.studies.zh_word_boundary_verdicts import (
     CHANCE,
     PER_LAYER,
-    interval_in_words,
     number_in_words,
 )
 from interp.tables import PROBE
@@ -166,10 +165,7 @@ def _of_probe(scores: BoundaryScores) -> Verdict:
         return Verdict(claim, "", "there is too little text for a probe", "Not measured.")
     pairs = list(zip(scores.layers(PROBE), scores.layers(), strict=True))
     rows = rows_of(paired_areas(scores.gaps, pairs, against="the layer's increment"))
-    here = "; ".join(
-        f"L{row['layer']} {number_in_words(row['value'])} {interval_in_words(row)}".strip()
-        for row in rows
-    )
+    here = "; ".join(f"L{row['layer']} {estimate_text(row, '.3f')}" for row in rows)
     more = [f"L{row['layer']}" for row in rows if row["low"] is not None and row["low"] > 0]
     if len(more) == len(rows):
         verdict = "Yes, in every layer."

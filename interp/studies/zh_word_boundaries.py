@@ -10,7 +10,7 @@ from interp.analyses.scored_gaps import ALL_DOCUMENTS, gather
 from interp.analyses.script import SCRIPTS, UNDECIDED, script_of
 from interp.analyses.word_boundaries import areas_by_group
 from interp.extraction.increment_table import IncrementTable
-from interp.reports.chart import Row, row_name, rows_of
+from interp.reports.chart import Row, estimate_text, interval_text, row_name, rows_of
 from interp.reports.layer_chart import layer_chart
 from interp.reports.markup import Html
 from interp.reports.page import Section
@@ -29,7 +29,6 @@ from interp.studies.zh_word_boundary_verdicts import (
     SHARED,
     ceilings,
     increments,
-    interval_in_words,
     number_in_words,
     published_rows,
     verdicts,
@@ -209,7 +208,7 @@ def _beside(layers: Sequence[Row], shared: pd.DataFrame | None) -> Html:
         [
             row_name(row),
             number_in_words(row["value"]),
-            interval_in_words(row),
+            interval_text(row, ".3f").strip(),
             *(_at(areas, index) for areas in PUBLISHED_AREAS.values()),
         ]
         for index, row in enumerate(layers)
@@ -217,7 +216,8 @@ def _beside(layers: Sequence[Row], shared: pd.DataFrame | None) -> Html:
     if shared is not None:
         row = increments(shared)[0]
         values = [f"{value:.3f}" for value in PUBLISHED_SHARED.values()]
-        rows.append(["shared", number_in_words(row["value"]), interval_in_words(row), *values])
+        interval = interval_text(row, ".3f").strip()
+        rows.append(["shared", number_in_words(row["value"]), interval, *values])
     head = ["layer", "here", "simultaneous 95 %", *PUBLISHED_AREAS]
     return side_by_side("Areas under the ROC curve, here and published", head, rows)
 
@@ -250,7 +250,7 @@ def _agreement_beside(agreement: pd.DataFrame) -> Html:
     for name in agreement["reference"].unique():
         found = {row["statistic"]: row for row in rows_of(agreement.query("reference == @name"))}
         share = found["agreement"]
-        shown = f"{number_in_words(share['value'])} {interval_in_words(share)}"
+        shown = estimate_text(share, ".3f")
         others = [number_in_words(found[statistic]["value"]) for statistic in titles]
         rows.append([name, str(share["group"]), f"{share['n']:,}", shown, *others])
     head = ["treebank", "script", "gaps", "agreement [95 %]", *titles.values()]

@@ -6,7 +6,7 @@ import pandas as pd
 
 from interp.analyses.scored_gaps import ALL_DOCUMENTS
 from interp.analyses.script import SCRIPTS, SIMPLIFIED, TRADITIONAL
-from interp.reports.chart import Row, row_name, rows_of
+from interp.reports.chart import Row, estimate_text, row_name, rows_of
 from interp.reports.verdicts import Verdict
 from interp.studies.published import PUBLISHED
 from interp.tables import IN_SAMPLE, LEAD_BYTE_CEILING
@@ -220,12 +220,7 @@ def _holds(row: Row, value: float) -> bool:
 
 def area_in_words(row: Row) -> str:
     """A column with its area and interval."""
-    return f"{row_name(row)} {number_in_words(row['value'])} {interval_in_words(row)}".strip()
-
-
-def interval_in_words(row: Row) -> str:
-    """The interval in brackets; nothing where there is none."""
-    return "" if row["low"] is None else f"[{row['low']:.3f}, {row['high']:.3f}]"
+    return f"{row_name(row)} {estimate_text(row, '.3f')}"
 
 
 def number_in_words(value: float | None) -> str:
