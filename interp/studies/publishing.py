@@ -158,7 +158,7 @@ def _text_in_words(given: StudyInput, language: str, files: list[TextFile]) -> s
     words = ", ".join(file.name for file in files)
     limit = given.used_texts[language].limit_bytes
     words += f" (at most {counted(limit, 'byte')} of each corpus)" if limit is not None else ""
-    of_language = [table for key, table in given.used_tables.items() if key[2] == language]
+    of_language = [table for key, table in given.used_tables.items() if key.language == language]
     if not of_language:
         return words
     sizes = of_language[0].documents["n_bytes"].tolist()
@@ -168,9 +168,9 @@ def _text_in_words(given: StudyInput, language: str, files: list[TextFile]) -> s
 def _not_held_out(given: StudyInput) -> list[str]:
     """Which checkpoints may have been trained on how many of the texts."""
     n_doubtful: dict[str, dict[str, int]] = {}
-    for (name, _, language, *_), table in given.used_tables.items():
+    for key, table in given.used_tables.items():
         is_held_out = table.documents["held_out"].fillna(False).tolist()
-        n_doubtful.setdefault(name, {})[language] = is_held_out.count(False)
+        n_doubtful.setdefault(key.checkpoint, {})[key.language] = is_held_out.count(False)
     names: dict[int, list[str]] = {}
     for name, by_language in n_doubtful.items():
         names.setdefault(sum(by_language.values()), []).append(name)

@@ -5,7 +5,6 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any
 
 import pandas as pd
 
@@ -107,6 +106,28 @@ class Study:
 
 
 @dataclass(frozen=True)
+class TableKey:
+    """What a study asked to be read: everything that tells one table from another.
+
+    Attributes:
+        checkpoint: Its name.
+        fingerprint: Of its weights.
+        language: A key of `TEXTS`; with who says where words end, where that was asked too.
+    """
+
+    checkpoint: str
+    fingerprint: str
+    language: str
+    signals: tuple[str, ...]
+    stride: int | None
+    limit_bytes: int | None
+    dtype: str
+    intervention: str
+    window: int | None
+    held_out_of: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class StudyInput:
     """The checkpoints and texts that a study can ask for, and which of them it did.
 
@@ -123,7 +144,7 @@ class StudyInput:
         progress: Called with what is being done, the bytes done, and those in all.
         used_checkpoints: Those that were asked for, by name.
         used_texts: Texts that were asked for, by language.
-        used_tables: Tables that were asked for; the third item of a key is the language.
+        used_tables: Tables that were asked for.
         used_treebanks: Those of `references` that were asked for, by name.
     """
 
@@ -136,7 +157,9 @@ class StudyInput:
     progress: Progress | None = None
     used_checkpoints: dict[str, Checkpoint] = field(default_factory=dict, init=False, repr=False)
     used_texts: dict[str, TextInput] = field(default_factory=dict, init=False, repr=False)
-    used_tables: dict[Any, IncrementTable] = field(default_factory=dict, init=False, repr=False)
+    used_tables: dict[TableKey, IncrementTable] = field(
+        default_factory=dict, init=False, repr=False
+    )
     used_treebanks: dict[str, Treebank] = field(default_factory=dict, init=False, repr=False)
     _read_treebanks: dict[str, Treebank] = field(default_factory=dict, init=False, repr=False)
     _open: ExitStack = field(default_factory=ExitStack, init=False, repr=False)
@@ -292,11 +315,19 @@ class StudyInput:
             InputError: There is no such text, or it cannot be read.
         """
         text = _limited(self._text_for(language, reference), limit_bytes)
-        fingerprint = (checkpoint.name, checkpoint.fingerprint)
-        changed = "" if intervention is None else str(intervention.about())
         read = language if reference is None else f"{language}, {reference.reference}"
-        key = (*fingerprint, read, tuple(signals), stride, dtype, text.limit_bytes, changed)
-        key = (*key, window, tuple(each.fingerprint for each in held_out_of))
+        key = TableKey(
+            checkpoint=checkpoint.name,
+            fingerprint=checkpoint.fingerprint,
+            language=read,
+            signals=tuple(signals),
+            stride=stride,
+            limit_bytes=text.limit_bytes,
+            dtype=dtype,
+            intervention="" if intervention is None else str(intervention.about()),
+            window=window,
+            held_out_of=tuple(each.fingerprint for each in held_out_of),
+        )
         if key not in self.used_tables:
             self.used_tables[key] = self._open.enter_context(
                 increments_of(

@@ -87,7 +87,7 @@ def test_a_missing_long_run_ends_the_study_before_anything_is_read(
 def test_with_every_run_checkpoints_and_method_are_judged_apart(all_runs, study_corpus):
     with StudyInput(all_runs, study_corpus, limit_bytes=4000) as given:
         found = STUDY.run(given)
-        read = {key[0] for key in given.used_tables}
+        read = {key.checkpoint for key in given.used_tables}
     assert len(given.used_checkpoints) == 3 + 9 + 1
     assert not any("seed" in name for name in read)  # their losses are known
     of_shared, method_shared, *_ = found.verdicts
