@@ -82,6 +82,11 @@ class Transformer(HookedRootModule):
         return self.embed.W_E
 
     @property
+    def n_parameters(self) -> int:
+        """How many numbers training finds."""
+        return sum(parameter.numel() for parameter in self.parameters())
+
+    @property
     def W_U(self) -> Float[Tensor, "d_model d_vocab"]:
         """The unembedding: the embedding's transpose where they are tied."""
         return self._unembedding.T

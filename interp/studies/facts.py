@@ -15,7 +15,6 @@ UNKNOWN = "not known"
 def checkpoint_facts(checkpoint: Checkpoint) -> list[tuple[str, str]]:
     """Names and values for a reader, in order; what is not known is said to be so."""
     config = checkpoint.config
-    n_parameters = sum(p.numel() for p in checkpoint.model.parameters())
     sizes = checkpoint.model.config
     position = sizes.to_dict()["position"]
     versions = config.get("versions") or {}
@@ -23,7 +22,7 @@ def checkpoint_facts(checkpoint: Checkpoint) -> list[tuple[str, str]]:
         ("name", checkpoint.name),
         ("folder", str(checkpoint.folder)),
         ("weights", f"{config.get('weights') or UNKNOWN}, SHA-256 {checkpoint.fingerprint[:16]}…"),
-        ("parameters", f"{n_parameters:,}"),
+        ("parameters", f"{checkpoint.model.n_parameters:,}"),
         ("model", model_in_words(checkpoint)),
         (
             "sizes",
@@ -54,7 +53,7 @@ def checkpoint_values(checkpoint: Checkpoint) -> dict[str, Any]:
         "split": split,
         "folder": str(checkpoint.folder),
         "fingerprint": checkpoint.fingerprint,
-        "n_parameters": sum(p.numel() for p in checkpoint.model.parameters()),
+        "n_parameters": checkpoint.model.n_parameters,
     }
 
 

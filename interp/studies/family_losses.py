@@ -126,8 +126,7 @@ def parameter_table(given: StudyInput, family: Family) -> pd.DataFrame:
     """Numbers of parameters, and the published ones."""
     rows = []
     for member, seeds in family.seeds.items():
-        model = given.checkpoint(family.name(member, seeds[0])).model
-        count = sum(p.numel() for p in model.parameters())
+        count = given.checkpoint(family.name(member, seeds[0])).model.n_parameters
         rows.append({"checkpoint": member, "statistic": "n_parameters", "value": count})
     for member, known in FAMILY.items():
         published = {"reference": PUBLISHED, "value": known.n_parameters}

@@ -46,7 +46,7 @@ class Losses:
         return float(self.nats.sum() / self.n_bytes.sum())
 
 
-SeedLosses = Mapping[str, Mapping[str, float]]
+RecordedLosses = Mapping[str, Mapping[str, float]]
 """Nats per byte, by checkpoint and language."""
 
 
@@ -82,25 +82,27 @@ def complete_seeds(given: StudyInput) -> list[int]:
         seed
         for seed in SEEDS
         if all(
-            given.has_checkpoint(name) and LANGUAGES.keys() <= _recorded(given, name).keys()
-            for name in names_of_seed(seed)
+            given.has_checkpoint(name) and _is_known(given, name) for name in names_of_seed(seed)
         )
     ]
 
 
-def seed_losses(given: StudyInput, seeds: Sequence[int]) -> SeedLosses:
-    """What training recorded of the models of `complete_seeds` over all of its held-out text.
+def recorded_losses(given: StudyInput, names: Sequence[str]) -> RecordedLosses:
+    """What training recorded of finished models over all of its held-out text.
 
-    That is the loss of `interp.model.loss` too; of a seed only its mean is asked for, so that
-    nine models need not read the text again.
+    That is the loss of `interp.model.loss` too; of a short run only its mean is asked for, so
+    that ten models need not read the text again.
     """
     return {
         name: {
             language: _recorded(given, name)[language]["nats_per_byte"] for language in LANGUAGES
         }
-        for seed in seeds
-        for name in names_of_seed(seed)
+        for name in names
     }
+
+
+def _is_known(given: StudyInput, name: str) -> bool:
+    return LANGUAGES.keys() <= _recorded(given, name).keys()
 
 
 def _recorded(given: StudyInput, name: str) -> Mapping[str, Mapping[str, Any]]:
@@ -113,14 +115,14 @@ def _recorded(given: StudyInput, name: str) -> Mapping[str, Mapping[str, Any]]:
 
 
 def loss_table(
-    given: StudyInput, losses: Mapping[str, Mapping[str, Losses]], of_seeds: SeedLosses
+    given: StudyInput, losses: Mapping[str, Mapping[str, Losses]], recorded: RecordedLosses
 ) -> pd.DataFrame:
     """The loss of every checkpoint, by language, in nats per byte.
 
     Args:
         given: Where the checkpoints are from.
         losses: Of those that read the text: with intervals, clustered by document.
-        of_seeds: Recorded ones, without an interval, of the others.
+        recorded: Those of the others, without an interval.
     """
     about = {"signal": _SIGNAL, "statistic": "loss"}
     rows: list[dict[str, Any]] = []
@@ -128,15 +130,13 @@ def loss_table(
         for language, each in by_language.items():
             loss = clustered_mean(each.nats, each.n_bytes, limits=(0.0, np.inf)).as_row()
             rows.append(about | {"checkpoint": name, "group": LANGUAGES[language]} | loss)
-    for name, by_language in of_seeds.items():
-        if name in losses:
-            continue
+    for name, by_language in recorded.items():
         for language, nats in by_language.items():
-            recorded = _recorded(given, name)[language]
+            facts = _recorded(given, name)[language]
             rows.append(
                 about
                 | {"checkpoint": name, "group": LANGUAGES[language], "value": nats}
-                | {"n": recorded["n_bytes"], "n_documents": recorded["n_documents"]}
+                | {"n": facts.get("n_bytes"), "n_documents": facts.get("n_documents")}
                 | {"note": "as recorded by its training"}
             )
     return analysis_table(rows)
@@ -164,7 +164,7 @@ def differences(
     return analysis_table(rows)
 
 
-def seed_differences(losses: SeedLosses, seeds: Sequence[int]) -> pd.DataFrame:
+def seed_differences(losses: RecordedLosses, seeds: Sequence[int]) -> pd.DataFrame:
     """Differences from plain rotary positions seed by seed, and what all of them tell together.
 
     Args:
@@ -211,15 +211,32 @@ def _together(values: Sequence[float]) -> list[dict[str, Any]]:
 
 
 def beside_per_head(given: StudyInput) -> list[str]:
-    """The models of the per-head model's seed with which it is compared; those that are there."""
-    if not given.has_checkpoint(PER_HEAD):
+    """The models of the per-head model's seed and budget, as far as their losses are known."""
+    if not given.has_checkpoint(PER_HEAD) or not _is_known(given, PER_HEAD):
         return []
-    seed = (given.checkpoint(PER_HEAD).config.get("recipe") or {}).get("seed")
+    seed = (given.checkpoint(PER_HEAD).config["recipe"] or {}).get("seed")
     return [
         name
         for name in (f"{ROPE}-seed{seed}", f"{PER_LAYER}-seed{seed}")
-        if given.has_checkpoint(name)
+        if given.has_checkpoint(name) and _is_known(given, name)
     ]
+
+
+def per_head_differences(given: StudyInput, beside: Sequence[str]) -> pd.DataFrame:
+    """Recorded loss of the per-head model minus that of others of its seed, per language.
+
+    Returns:
+        An analysis table, without intervals: of each there is one run.
+    """
+    losses = recorded_losses(given, [PER_HEAD, *beside] if beside else [])
+    rows = [
+        {"checkpoint": PER_HEAD, "reference": name, "group": words, "n": 1}
+        | _STATISTIC
+        | {"value": losses[PER_HEAD][language] - losses[name][language]}
+        for name in beside
+        for language, words in LANGUAGES.items()
+    ]
+    return analysis_table(rows)
 
 
 def trained_differently(given: StudyInput, names: Sequence[str]) -> list[str]:

@@ -14,7 +14,7 @@ from interp.studies.published import LOSS_NATS
 from interp.tables import select
 
 _UNPUBLISHED = ""
-_KINDS = {ROPE: "plain", **VARIANTS}
+_KINDS = {ROPE: "plain RoPE", **VARIANTS}
 """In words, by the name of the long run."""
 
 _NEUTRAL, _NOT_NEUTRAL = "neutral", "not neutral"
@@ -35,17 +35,20 @@ def checkpoint_verdict(name: str, table: pd.DataFrame) -> Verdict:
 def per_head_verdict(table: pd.DataFrame) -> Verdict:
     """What `loss_tables.differences` say of the per-head model beside those of its seed."""
     rows = rows_of(table)
-    here = [f"less {row['reference']}: {_difference_in_words(row)}" for row in rows]
-    answers = [
-        f"{row['group']} beside {_kind_of(row['reference'])}: {_checkpoint_answer(row)}"
-        for row in rows
-    ]
+    here = [f"{_difference_in_words(row)} from {_kind_of(row['reference'])}" for row in rows]
+    far = [row for row in rows if abs(row["value"]) >= MARGIN_NATS]
+    said = [f"{_direction(row)} than {_kind_of(row['reference'])} in {row['group']}" for row in far]
+    answer = (
+        f"In these runs {', '.join(said)}"
+        if said
+        else f"In these runs it has, within {MARGIN_NATS}"
+    )
     difference = LOSS_NATS["per-layer-per-head"] - LOSS_NATS["rope"]
     return Verdict(
         "A model whose heads have increments of their own has the loss of the others of its seed.",
         f"{difference:+.4f} nats per byte from plain rotary positions",
         "; ".join(here),
-        f"{'. '.join(answers)}. This is one run of each.",
+        f"{answer}. With one run of each, this is not about the method.",
     )
 
 

@@ -182,5 +182,5 @@ def _of_member(recipe: Recipe, member: str, seed: int) -> Recipe:
 
 def _trained(run: FamilyRun, held_out: dict[str, HeldOutLoss]) -> TrainedMember:
     checkpoint = load(run.folder)
-    n_parameters = sum(parameter.numel() for parameter in checkpoint.model.parameters())
-    return TrainedMember(run, held_out, n_parameters, checkpoint.config["wall_seconds"])
+    seconds = checkpoint.config["wall_seconds"]
+    return TrainedMember(run, held_out, checkpoint.model.n_parameters, seconds)

@@ -8,7 +8,7 @@ from interp import checkpoints
 from interp.model.loss import document_losses
 from interp.reports.chart import rows_of
 from interp.studies.loss_comparison import STUDY
-from interp.studies.loss_tables import losses_of, seed_differences
+from interp.studies.loss_tables import PER_HEAD, losses_of, seed_differences
 from interp.studies.loss_training import SAME_WINDOWS, recorded_runs, training_table
 from interp.studies.loss_verdicts import method_verdict, training_verdicts
 from interp.studies.study import MissingCheckpoint, StudyInput
@@ -114,15 +114,25 @@ def test_with_every_run_checkpoints_and_method_are_judged_apart(all_runs, study_
 
 
 def test_the_per_head_model_is_compared_with_those_of_its_seed(all_runs, study_corpus):
-    record(all_runs / "en-zh-per-layer-per-head", recipe={"seed": 1})
+    losses = recorded(2.0, 2.9)
+    record(all_runs / PER_HEAD, recipe={"seed": 1}, is_done=True, held_out_loss=losses)
     with StudyInput(all_runs, study_corpus, limit_bytes=4000) as given:
         found = STUDY.run(given)
-    rows = found.tables["checkpoint-differences"]
-    of_heads = rows[rows["checkpoint"] == "en-zh-per-layer-per-head"]
-    assert list(of_heads["reference"].unique()) == ["en-zh-rope-seed1", "en-zh-per-layer-seed1"]
-    assert of_heads["low"].notna().all()
+    rows = rows_of(found.tables["checkpoint-differences"])
+    of_heads = [row for row in rows if row["checkpoint"] == PER_HEAD]
+    assert [(row["reference"], row["group"], row["value"], row["low"]) for row in of_heads] == [
+        ("en-zh-rope-seed1", "English", pytest.approx(0.0), None),
+        ("en-zh-rope-seed1", "Chinese", pytest.approx(-0.1), None),
+        ("en-zh-per-layer-seed1", "English", pytest.approx(0.1), None),
+        ("en-zh-per-layer-seed1", "Chinese", pytest.approx(-0.1), None),
+    ]
+    (verdict,) = [each for each in found.verdicts if "heads" in each.claim]
+    assert verdict.verdict.startswith(
+        "In these runs lower than plain RoPE in Chinese, higher than per-layer in English, lower "
+        "than per-layer in Chinese. With one run of each"
+    )
     names = [row["checkpoint"] for row in rows_of(found.tables["losses"])]
-    assert names.count("en-zh-rope-seed1") == 2  # English and Chinese, read and not recorded
+    assert names.count("en-zh-rope-seed1") == names.count(PER_HEAD) == 2  # English and Chinese
 
 
 def test_an_unfinished_seed_does_not_count_and_other_text_is_said(all_runs, study_corpus):
@@ -260,7 +270,7 @@ def test_training_on_the_way_is_compared_step_by_step(all_runs, study_corpus):
     smooth, rounding = training_verdicts(table)
     assert smooth.ours.endswith("per-layer: 2 of 366 steps, largest norm 12.0")
     assert smooth.verdict == "It does: shared. It jumps: per-layer in 2 of 2 runs."
-    assert rounding.verdict.startswith("By less than 0.005: plain, shared. By 50.0 times that")
+    assert rounding.verdict.startswith("By less than 0.005: plain RoPE, shared. By 50.0 times that")
 
 
 def test_runs_of_other_recipes_are_not_taken_for_two_of_one(all_runs, study_corpus):
