@@ -38,17 +38,13 @@ def per_head_verdict(table: pd.DataFrame) -> Verdict:
     here = [f"{_difference_in_words(row)} from {_kind_of(row['reference'])}" for row in rows]
     far = [row for row in rows if abs(row["value"]) >= MARGIN_NATS]
     said = [f"{_direction(row)} than {_kind_of(row['reference'])} in {row['group']}" for row in far]
-    answer = (
-        f"In these runs {', '.join(said)}"
-        if said
-        else f"In these runs it has, within {MARGIN_NATS}"
-    )
+    answer = ", ".join(said) or f"it has, to within {MARGIN_NATS} nats per byte"
     difference = LOSS_NATS["per-layer-per-head"] - LOSS_NATS["rope"]
     return Verdict(
         "A model whose heads have increments of their own has the loss of the others of its seed.",
         f"{difference:+.4f} nats per byte from plain rotary positions",
         "; ".join(here),
-        f"{answer}. With one run of each, this is not about the method.",
+        f"In these runs {answer}. With one run of each, this is not about the method.",
     )
 
 
