@@ -46,7 +46,7 @@ FIRST_WORD = "own against other first word"
 FIRST_WORD_MATCHED = "own against other first word, against matched pair"
 
 MEDIAN_DIFFERENCE, SHARE_SMALLER = "median_difference", "share_smaller"
-P_VALUE, P_HOLM = "wilcoxon_p_value", "wilcoxon_p_value_holm"
+P_VALUE, P_HOLM = "wilcoxon_p", "wilcoxon_p_holm"
 
 SECOND_WORD_CHANGE = f"{SECOND_WORD}, {FIRST_WORD}"
 """Where the change is scored that a pair's own first word makes to its second word."""

@@ -29,7 +29,7 @@ WITHIN_LAYERS = "spearman_within_layers"
 FEWEST_HEADS = 3
 """Heads below which a correlation is not defined: two are always in order, or against it."""
 
-P_VALUE = "_p_value"
+P_VALUE = "_p"
 """What the statistic of a correlation's p value ends with."""
 
 

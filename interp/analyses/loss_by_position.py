@@ -21,8 +21,8 @@ from interp.extraction.increment_table import IncrementTable
 from interp.model.config import scaling_of
 from interp.tables import analysis_table
 
-MEAN, SMOOTHED = "mean surprisal", "smoothed mean surprisal"
-DIFFERENCE = "mean surprisal difference"
+MEAN, SMOOTHED = "mean_surprisal", "smoothed_mean_surprisal"
+DIFFERENCE = "mean_surprisal_difference"
 """Statistics, in nats per token."""
 
 FIRST_BAND = 64
@@ -114,11 +114,12 @@ def loss_by_position(
         progress: Called with rows read and rows in all, of one table after the other.
 
     Returns:
-        An analysis table. Of every table ``mean surprisal`` of each ``position N``, of each band
-        (``positions A-B``) and of all positions; ``smoothed mean surprisal`` of each position,
-        without an interval (see `SMOOTHED_HOW`). Of every table but the first ``mean surprisal
-        difference`` from the first, by band, paired over the same predictions: below 0 where the
-        loss is the smaller one. What no prediction is about is undefined, with a note.
+        An analysis table. Of every table ``mean_surprisal`` of each ``position N``, of each band
+        (``positions A-B``) and of all positions; ``smoothed_mean_surprisal`` of each position,
+        without an interval (see `SMOOTHED_HOW`). Of every table but the first
+        ``mean_surprisal_difference`` from the first, by band, paired over the same predictions:
+        below 0 where the loss is the smaller one. What no prediction is about is undefined, with
+        a note.
 
     Raises:
         InputError: Windows overlap or differ in length, or a table is damaged.

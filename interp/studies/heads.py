@@ -8,6 +8,7 @@ from interp.analyses.heads import (
     DISTANCE,
     INCREMENT,
     MIN_CONTEXT,
+    P_VALUE,
     SIGNALS,
     UNIFORM,
     WITHIN_LAYERS,
@@ -168,7 +169,7 @@ def _of_language_verdict(words: str, table: pd.DataFrame) -> Verdict:
 def _correlation(table: pd.DataFrame, statistic: str, layer: int | None = None) -> tuple[Row, Row]:
     """The row of a correlation and that of its p value."""
     rows = {row["statistic"]: row for row in rows_of(table) if row["layer"] == layer}
-    return rows[statistic], rows[f"{statistic}_p_value"]
+    return rows[statistic], rows[f"{statistic}{P_VALUE}"]
 
 
 def _in_words(row: Row, p_row: Row) -> str:

@@ -44,7 +44,7 @@ def test_json_and_csv_are_the_analysis_table_and_nothing_else(interp, tiny, text
     arguments = ("loss-by-position", "--ckpt", tiny, text, "--length", "96")
     rows = json.loads(interp(*arguments, "--json").out)
     assert list(rows[0]) == list(tables.COLUMNS)
-    groups = [row["group"] for row in rows if row["statistic"] == "mean surprisal"]
+    groups = [row["group"] for row in rows if row["statistic"] == "mean_surprisal"]
     bands = ["positions 0-63", "positions 64-95", "positions 0-95"]
     assert groups == [*(f"position {number}" for number in range(96)), *bands]
     (tmp_path / "table.csv").write_text(interp(*arguments, "--csv").out, "utf-8")
