@@ -58,6 +58,10 @@ _SCORES = {
 """What readers call scores, where that is not the signal's name."""
 
 
+Row = dict[str, Any]
+"""One row of an analysis table as plain values; null is None."""
+
+
 def analysis_table(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
     """A table of estimates with the columns of `COLUMNS`; what a row leaves out is null.
 
@@ -77,6 +81,19 @@ def analysis_table(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
         for name, kind in COLUMNS.items()
     }
     return pd.DataFrame(columns)
+
+
+def rows_of(table: pd.DataFrame) -> list[Row]:
+    """The rows of ``table`` as plain Python values, null as None."""
+    return [
+        {str(name): None if pd.isna(value) else value for name, value in row.items()}
+        for row in table.to_dict("records")
+    ]
+
+
+def has_interval(row: Row) -> bool:
+    """Whether the interval of a row is defined."""
+    return row["low"] is not None and row["high"] is not None
 
 
 def select(table: pd.DataFrame, **wanted: Any) -> pd.DataFrame:
@@ -109,6 +126,16 @@ def column_name(signal: str | None, layer: Any, head: Any = None) -> str:
         return "value"
     of_layer = f"L{layer}" if has_layer else "shared"
     return f"{of_layer}H{head}" if has_head else of_layer
+
+
+def layer_name(row: Row) -> str:
+    """The layer of a row, as `column_name` calls it."""
+    return column_name(row["signal"], row["layer"])
+
+
+def row_name(row: Row) -> str:
+    """The layer of a row, and its head where it has one."""
+    return column_name(row["signal"], row["layer"], row["head"])
 
 
 def score_name(signal: str, layer: Any = None, head: Any = None, group: Any = None) -> str:

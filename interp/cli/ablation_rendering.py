@@ -9,10 +9,11 @@ from rich.table import Table
 from interp.analyses.ablation import ALL_BYTES, LOSS, LOSS_DIFFERENCE
 from interp.analyses.seeds import MARGIN_NATS
 from interp.cli.rendering import UNDEFINED, Rendered
-from interp.reports.chart import Row, has_interval, remarks_on, rows_of
+from interp.reports.chart import remarks_on
 from interp.reports.heat_table import number_text
 from interp.studies.ablation_verdicts import layer_title, one_line
 from interp.studies.ablations import REPLACEMENTS
+from interp.tables import Row, has_interval, rows_of
 
 _LAYER_COLUMNS, _GROUP_COLUMNS = 7, 4
 """Columns of numbers that fit beside the names."""

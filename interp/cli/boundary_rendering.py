@@ -1,21 +1,28 @@
 """Word boundaries for a reader at a terminal of 80 columns; nothing is computed but widths."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import pandas as pd
 
+from interp.analyses.scored_gaps import LEAD_BYTE
 from interp.cli.rendering import (
     Rendered,
     interval,
     number,
     percent,
-    rows_of,
     table_of,
     whole,
 )
 from interp.corpus.rows import counted
-from interp.tables import EVERY_GAP, SEEN_BEFORE, SEEN_CHARACTER, SEEN_LEAD_BYTE, score_name
+from interp.tables import (
+    EVERY_GAP,
+    SEEN_BEFORE,
+    SEEN_CHARACTER,
+    SEEN_LEAD_BYTE,
+    Row,
+    rows_of,
+    score_name,
+)
 
 _SEEN = {SEEN_BEFORE: "–", SEEN_LEAD_BYTE: "lead", SEEN_CHARACTER: "all"}
 
@@ -33,8 +40,8 @@ def boundary_tables(frame: pd.DataFrame, *, saturated: Sequence[str] = ()) -> li
         saturated: Columns with many saturated entries, each with its share.
     """
     rows = rows_of(_named(frame))
-    areas = [row for row in rows if row.statistic == "roc_auc"]
-    compared = [row for row in rows if row.statistic == "roc_auc_difference"]
+    areas = [row for row in rows if row["statistic"] == "roc_auc"]
+    compared = [row for row in rows if row["statistic"] == "roc_auc_difference"]
     worth, why_none = _worth(areas, rows)
     tables = [_areas(areas, rows), *([worth] if worth else [])]
     if compared:
@@ -47,69 +54,75 @@ def boundary_tables(frame: pd.DataFrame, *, saturated: Sequence[str] = ()) -> li
     return tables
 
 
-def _areas(areas: Sequence[Any], rows: Sequence[Any]) -> Rendered:
-    found = {(row.statistic, _key(row)): row for row in rows}
+def _areas(areas: Sequence[Row], rows: Sequence[Row]) -> Rendered:
+    found = {(row["statistic"], _key(row)): row for row in rows}
     table = table_of("score", "seen", "AUC", "95 % interval", "null", "p")
     for row in areas:
         null, p = (found.get((name, _key(row))) for name in ("null_roc_auc", "p_holm"))
         table.add_row(
-            row.score,
-            _SEEN[row.seen],
-            number(row.value),
+            row["score"],
+            _SEEN[row["seen"]],
+            number(row["value"]),
             interval(row),
             interval(null) if null is not None else "",
-            number(p.value) if p is not None else "",
+            number(p["value"]) if p is not None else "",
         )
-    references = ", ".join(dict.fromkeys(str(row.reference) for row in areas))
-    base = next(row for row in rows if row.statistic == "base_rate")
-    title = f"Word boundaries of {references}: ROC-AUC over {whole(base.n)} gaps"
-    note = f"Gaps of {counted(base.n_documents, 'text')}; {percent(base.value)} are boundaries."
+    references = ", ".join(dict.fromkeys(str(row["reference"]) for row in areas))
+    base = next(row for row in rows if row["statistic"] == "base_rate")
+    title = f"Word boundaries of {references}: ROC-AUC over {whole(base['n'])} gaps"
+    note = (
+        f"Gaps of {counted(base['n_documents'], 'text')}; {percent(base['value'])} are boundaries."
+    )
     return Rendered(title, table, (note,))
 
 
-def _worth(areas: Sequence[Any], rows: Sequence[Any]) -> tuple[Rendered | None, Sequence[str]]:
+def _worth(areas: Sequence[Row], rows: Sequence[Row]) -> tuple[Rendered | None, Sequence[str]]:
     """What a threshold finds; or, where none can be chosen, why."""
-    found = {(row.statistic, _key(row)): row for row in rows}
+    found = {(row["statistic"], _key(row)): row for row in rows}
     table = table_of("score", "AP", "precision", "recall", "F1", "word F1", "R-value")
-    every = [row for row in rows if str(row.signal) == EVERY_GAP]
-    if all(pd.isna(row.value) for row in every):
-        reason = str(every[0].note).removeprefix("not defined: ")
+    every = [row for row in rows if str(row["signal"]) == EVERY_GAP]
+    if all(row["value"] is None for row in every):
+        reason = str(every[0]["note"]).removeprefix("not defined: ")
         return None, [f"What a threshold finds is not defined: {reason}."]
     for row in [*areas, *every[:1]]:
         values = (found.get((name, _key(row))) for name in _WORTH)
-        table.add_row(row.score, *("" if each is None else number(each.value) for each in values))
+        table.add_row(
+            row["score"], *("" if each is None else number(each["value"]) for each in values)
+        )
     note = "At the threshold of best F1 on one half of the texts, measured on the other."
     return Rendered("What a threshold finds", table, (note,)), ()
 
 
-def _comparisons(rows: Sequence[Any]) -> Rendered:
+def _comparisons(rows: Sequence[Row]) -> Rendered:
     table = table_of("score", "against", "difference of areas", "95 % interval")
     for row in rows:
-        against = str(row.group).partition("against ")[2]
-        table.add_row(row.score, against, number(row.value), interval(row))
+        against = str(row["group"]).partition("against ")[2]
+        table.add_row(row["score"], against, number(row["value"]), interval(row))
     note = "On the same gaps; intervals are simultaneous over the layers of a signal."
     return Rendered("Which is better", table, (note,))
 
 
-def _notes(areas: Sequence[Any]) -> Iterator[str]:
+def _notes(areas: Sequence[Row]) -> Iterator[str]:
     """Every note once, with the scores that it is about."""
     about: dict[str, list[str]] = {}
     for row in areas:
-        for note in [] if pd.isna(row.note) else str(row.note).split("; "):
-            about.setdefault(note, []).append(row.score)
+        for note in [] if row["note"] is None else str(row["note"]).split("; "):
+            about.setdefault(note, []).append(row["score"])
     for note, names in about.items():
         which = "All" if len(names) == len(areas) else ", ".join(names)
         yield f"{which}: {note}."
 
 
-def _text_notes(rows: Sequence[Any], saturated: Sequence[str]) -> Iterator[str]:
+def _text_notes(rows: Sequence[Row], saturated: Sequence[str]) -> Iterator[str]:
     for row in rows:
-        if row.statistic == "left_out" and row.value:
-            yield f"Left out: {row.value:,.0f} of {row.n:,} characters ({row.group})."
+        if row["statistic"] == "left_out" and row["value"]:
+            yield f"Left out: {row['value']:,.0f} of {row['n']:,} characters ({row['group']})."
     ties = [
-        f"{row.score} {percent(row.value)}"
+        f"{row['score']} {percent(row['value'])}"
         for row in rows
-        if row.statistic == "tied_share" and not pd.isna(row.value) and row.value >= _MANY_TIES
+        if row["statistic"] == "tied_share"
+        and row["value"] is not None
+        and row["value"] >= _MANY_TIES
     ]
     if ties:
         yield f"Pairs of one boundary and one other gap that score alike: {', '.join(ties)}."
@@ -120,9 +133,16 @@ def _text_notes(rows: Sequence[Any], saturated: Sequence[str]) -> Iterator[str]:
     yield "null: 95 % of the areas of labels shifted in a circle; p: from it, Holm over layers."
 
 
-def _key(row: Any) -> tuple[str, ...]:
+def _key(row: Row) -> tuple[str, ...]:
     """What tells the scores apart."""
-    where = (row.checkpoint, row.signal, row.layer, row.head, row.group, row.scored_at)
+    where = (
+        row["checkpoint"],
+        row["signal"],
+        row["layer"],
+        row["head"],
+        row["group"],
+        row["scored_at"],
+    )
     return tuple(str(each) for each in where)
 
 
@@ -132,13 +152,13 @@ def _named(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.assign(score=[_name(row, has_several) for row in rows_of(frame)])
 
 
-def _name(row: Any, has_several: bool) -> str:
-    if pd.isna(row.signal):
+def _name(row: Row, has_several: bool) -> str:
+    if row["signal"] is None:
         return ""
-    group = pd.NA if pd.isna(row.group) else row.group.partition(", against ")[0]
-    parts = [score_name(row.signal, row.layer, row.head, group)]
-    if not pd.isna(row.scored_at) and row.scored_at != "lead byte":
-        parts.append(row.scored_at)
-    if has_several and not pd.isna(row.checkpoint):
-        parts.append(row.checkpoint)
+    group = None if row["group"] is None else row["group"].partition(", against ")[0]
+    parts = [score_name(row["signal"], row["layer"], row["head"], group)]
+    if row["scored_at"] is not None and row["scored_at"] != LEAD_BYTE:
+        parts.append(row["scored_at"])
+    if has_several and row["checkpoint"] is not None:
+        parts.append(row["checkpoint"])
     return ", ".join(parts)

@@ -14,7 +14,6 @@ from interp.analyses.entity_order import (
 )
 from interp.analyses.word_pairs import FIRST_BYTE, SECOND_WORD, SPACE
 from interp.cli.rendering import UNDEFINED, Rendered, table_of
-from interp.reports.chart import has_interval
 from interp.studies.entity_order_verdicts import (
     Columns,
     columns_of,
@@ -22,6 +21,7 @@ from interp.studies.entity_order_verdicts import (
     matched_in_words,
     p_in_words,
 )
+from interp.tables import has_interval
 
 _SHOWN = (
     (ORDER, SPACE, "expectation only: the second word has not been read"),

@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from rich.table import Table
 
 from interp.analyses.loss_by_position import DIFFERENCE, MEAN, position_of
-from interp.cli.rendering import UNDEFINED, Rendered, number, table_of, whole
-from interp.reports.chart import Row, has_interval, remarks_on, rows_of
+from interp.cli.rendering import Rendered, interval, number, table_of, whole
+from interp.reports.chart import remarks_on
 from interp.studies.position_losses import PositionLosses
+from interp.tables import Row, rows_of
 
 
 def position_tables(found: PositionLosses) -> list[Rendered]:
@@ -30,16 +31,12 @@ def _table(own: Sequence[Row]) -> Table:
     table = table_of("", "n", "mean", "95 % interval", *more)
     for row in own:
         if row["statistic"] == MEAN:
-            cells = [whole(row["n"]), number(row["value"]), _interval(row)]
+            cells = [whole(row["n"]), number(row["value"]), interval(row)]
             if differences:
                 difference = differences[row["group"]]
-                cells += [_signed(difference["value"]), _interval(difference)]
+                cells += [_signed(difference["value"]), interval(difference)]
             table.add_row(str(row["group"]), *cells)
     return table
-
-
-def _interval(row: Row) -> str:
-    return f"{number(row['low'])} to {number(row['high'])}" if has_interval(row) else UNDEFINED
 
 
 def _signed(value: float | None) -> str:

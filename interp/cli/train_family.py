@@ -132,12 +132,15 @@ def family_tables(found: "pd.DataFrame") -> "list[Rendered]":
     """
     from rich.text import Text
 
-    from interp.cli.rendering import UNDEFINED, Rendered, number, rows_of, table_of, whole
+    from interp.cli.rendering import UNDEFINED, Rendered, number, table_of, whole
+    from interp.tables import rows_of
 
-    n_parameters = {r.checkpoint: r.value for r in rows_of(found) if r.statistic == _PARAMETERS}
-    losses = [row for row in rows_of(found) if row.statistic != _PARAMETERS]
+    n_parameters = {
+        r["checkpoint"]: r["value"] for r in rows_of(found) if r["statistic"] == _PARAMETERS
+    }
+    losses = [row for row in rows_of(found) if row["statistic"] != _PARAMETERS]
     seeds = dict.fromkeys(
-        row.checkpoint.rpartition("-seed")[2] for row in losses if row.statistic == _LOSS
+        row["checkpoint"].rpartition("-seed")[2] for row in losses if row["statistic"] == _LOSS
     )
     shown = list(seeds)[:_MOST_SEEDS_SHOWN]
     notes = ["Over all held-out text."]
@@ -146,8 +149,10 @@ def family_tables(found: "pd.DataFrame") -> "list[Rendered]":
     if len(seeds) > len(shown):
         notes.append(f"Mean and sd are of {len(seeds)} seeds; --json and --csv show each.")
     rendered = []
-    for corpus in dict.fromkeys(row.group for row in losses):
-        value = {(r.checkpoint, r.statistic): r.value for r in losses if r.group == corpus}
+    for corpus in dict.fromkeys(row["group"] for row in losses):
+        value = {
+            (r["checkpoint"], r["statistic"]): r["value"] for r in losses if r["group"] == corpus
+        }
         columns = [f"seed {seed}" for seed in shown]
         table = table_of("encoding", "parameters", *columns, "mean", "sd")
         for member, n in n_parameters.items():

@@ -4,12 +4,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import pandas as pd
 import plotly.graph_objects as go
 
 from interp.reports import theme
 from interp.reports.markup import Html, escape, joined, json_block
-from interp.tables import column_name
+from interp.tables import Row, has_interval
 
 SIZES = ("wide", "narrow")
 """For figures of 620 pixels or more, and for those that are narrower."""
@@ -22,9 +21,6 @@ MOST_NAMES = 3
 
 DASH_MARKS = {"solid": "——", "dash": "– –", "dot": "···"}
 """How the name of a line shows which one it is, by Plotly's word for its pattern."""
-
-Row = dict[str, Any]
-"""One row of an analysis table as plain values; null is None."""
 
 
 @dataclass(frozen=True)
@@ -66,24 +62,6 @@ class Chart:
             )
         remarks = joined(Html(f'<p class="note">{escape(words)}</p>') for words in self.remarks)
         return Html(f'<figure class="chart">{caption}{drawing}{remarks}</figure>')
-
-
-def rows_of(table: pd.DataFrame) -> list[Row]:
-    """The rows of ``table`` as plain Python values, null as None."""
-    return [
-        {str(name): None if pd.isna(value) else value for name, value in row.items()}
-        for row in table.to_dict("records")
-    ]
-
-
-def layer_name(row: Row) -> str:
-    """The layer of a row, as `interp.tables.column_name` calls it."""
-    return column_name(row["signal"], row["layer"])
-
-
-def row_name(row: Row) -> str:
-    """The layer of a row, and its head where it has one."""
-    return column_name(row["signal"], row["layer"], row["head"])
 
 
 def remarks_on(rows: Sequence[Row], name_of: Callable[[Row], str]) -> tuple[str, ...]:
@@ -183,11 +161,6 @@ def numbers_in(rows: Sequence[Row]) -> list[float]:
     """All values and ends of intervals that are defined: what an axis has to hold."""
     numbers = [row[name] for row in rows for name in ("value", "low", "high")]
     return [float(number) for number in numbers if number is not None]
-
-
-def has_interval(row: Row) -> bool:
-    """Whether the interval of a row is defined."""
-    return row["low"] is not None and row["high"] is not None
 
 
 def interval(rows: Sequence[Row], color: str, *, width: int) -> dict[str, Any]:

@@ -12,24 +12,30 @@ from interp.reports import theme
 from interp.reports.chart import (
     DASH_MARKS,
     Chart,
-    Row,
     add_panel_name,
     axis,
     figure,
-    has_interval,
     interval,
     interval_text,
-    layer_name,
     numbers_in,
     plotly_text,
     remarks_on,
-    row_name,
-    rows_of,
     variants,
 )
 from interp.reports.dot_chart import dot_chart
 from interp.reports.panel_grid import PanelGrid, Place
-from interp.tables import LEAD_BYTE_CEILING, SEEN_BEFORE, SEEN_CHARACTER, SEEN_LEAD_BYTE, score_name
+from interp.tables import (
+    LEAD_BYTE_CEILING,
+    SEEN_BEFORE,
+    SEEN_CHARACTER,
+    SEEN_LEAD_BYTE,
+    Row,
+    has_interval,
+    layer_name,
+    row_name,
+    rows_of,
+    score_name,
+)
 
 
 def auc_chart(table: pd.DataFrame, *, key: str = "auc") -> Chart:

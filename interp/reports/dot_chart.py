@@ -10,19 +10,17 @@ from interp.reports import theme
 from interp.reports.chart import (
     DASH_MARKS,
     Chart,
-    Row,
     add_line_name,
     axis,
     figure,
-    has_interval,
     interval,
     interval_text,
     numbers_in,
     plotly_text,
     remarks_on,
-    rows_of,
     variants,
 )
+from interp.tables import Row, has_interval, rows_of
 
 
 def dot_chart(

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from itertools import pairwise
 
-from interp.reports.chart import Row, has_interval
 from interp.reports.markup import Html, escape, joined
+from interp.tables import Row, has_interval
 
 STEPS = (0.005, 0.02, 0.1, 0.5)
 """Sizes at which a cell takes the next shade."""

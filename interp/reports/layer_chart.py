@@ -9,16 +9,15 @@ from interp.reports import theme
 from interp.reports.chart import (
     DASH_MARKS,
     Chart,
-    Row,
     add_line_name,
     axis,
     figure,
     numbers_in,
     plotly_text,
-    row_name,
     variants,
 )
 from interp.reports.series import Series, legend_of, legend_px, trace_of
+from interp.tables import Row, row_name
 
 _PLOT_PX = 300
 

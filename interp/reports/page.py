@@ -10,9 +10,10 @@ import pandas as pd
 
 from interp import tables
 from interp.reports import theme
-from interp.reports.chart import Chart, rows_of
+from interp.reports.chart import Chart
 from interp.reports.document import document
 from interp.reports.markup import Html, escape, isolated, joined
+from interp.tables import rows_of
 
 UNDEFINED = "—"
 """What a table shows where a value is not defined; the row's note says why."""

@@ -7,20 +7,17 @@ import plotly.graph_objects as go
 from interp.reports import theme
 from interp.reports.chart import (
     Chart,
-    Row,
     add_panel_name,
     axis,
     figure,
-    has_interval,
     interval,
     interval_text,
-    layer_name,
     numbers_in,
     plotly_text,
-    row_name,
     variants,
 )
 from interp.reports.panel_grid import PanelGrid, Place, add_titles
+from interp.tables import Row, has_interval, layer_name, row_name
 
 Pair = tuple[Row, Row]
 """A point: the row that gives its x, and the one of the same layer and head that gives its y."""

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from interp.reports import theme
-from interp.reports.chart import Row, has_interval, interval, interval_text, plotly_text, row_name
+from interp.reports.chart import interval, interval_text, plotly_text
+from interp.tables import Row, has_interval, row_name
 
 HUES = ("lowercase, word-initial", "uppercase", ". ! ?", "digit", ", ; : -", "lead, other")
 """Byte classes whose colours series have, in order."""

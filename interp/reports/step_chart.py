@@ -8,20 +8,10 @@ from typing import Any
 import plotly.graph_objects as go
 
 from interp.reports import theme
-from interp.reports.chart import (
-    NO_BAR,
-    Chart,
-    Row,
-    add_panel_name,
-    axis,
-    figure,
-    has_interval,
-    layer_name,
-    numbers_in,
-    variants,
-)
+from interp.reports.chart import NO_BAR, Chart, add_panel_name, axis, figure, numbers_in, variants
 from interp.reports.panel_grid import PanelGrid, Place, log_ticks
 from interp.reports.series import Series, legend_of, legend_px, trace_of
+from interp.tables import Row, has_interval, layer_name
 
 
 def step_chart(

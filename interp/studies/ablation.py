@@ -22,7 +22,6 @@ from interp.analyses.seeds import MARGIN_NATS
 from interp.checkpoints import Checkpoint
 from interp.extraction.increment_table import IncrementTable
 from interp.extraction.interventions import Intervention
-from interp.reports.chart import Row, rows_of
 from interp.reports.heat_table import heat_table
 from interp.reports.markup import Html
 from interp.reports.page import Section
@@ -37,6 +36,7 @@ from interp.studies.ablation_verdicts import (
 )
 from interp.studies.ablations import REPLACEMENTS, SIGNALS, ablations, replacements_for
 from interp.studies.study import LANGUAGES, Finding, Study, StudyInput
+from interp.tables import Row, rows_of
 
 PER_LAYER = "en-zh-per-layer"
 OTHERS = ("en-zh-per-layer-per-head", "en-zh-shared", "en-zh-rope")

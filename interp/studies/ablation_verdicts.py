@@ -12,9 +12,10 @@ from interp.analyses.ablation import (
     answer,
 )
 from interp.analyses.seeds import MARGIN_NATS
-from interp.reports.chart import Row, estimate_text, has_interval
+from interp.reports.chart import estimate_text
 from interp.reports.verdicts import Verdict
 from interp.studies.ablations import REPLACEMENTS, SCALES
+from interp.tables import Row, has_interval
 
 TOGETHER = "all layers"
 """The column of all layers together."""

@@ -16,7 +16,7 @@ from interp.analyses.statistics import paired_auc_difference
 from interp.checkpoints import Checkpoint
 from interp.errors import InputError
 from interp.extraction.increment_table import IncrementTable
-from interp.reports.chart import Chart, Row, estimate_text, interval_text, rows_of
+from interp.reports.chart import Chart, estimate_text, interval_text
 from interp.reports.charts import baseline_name
 from interp.reports.dot_chart import dot_chart
 from interp.reports.markup import Html
@@ -31,7 +31,7 @@ from interp.studies.boundaries import (
 )
 from interp.studies.study import StudyInput
 from interp.studies.zh_word_boundary_verdicts import number_in_words
-from interp.tables import EVERY_GAP, PROBE
+from interp.tables import EVERY_GAP, PROBE, Row, rows_of
 
 INCREMENT = "increment"
 

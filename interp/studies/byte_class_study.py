@@ -10,7 +10,7 @@ from scipy.stats import kendalltau
 
 from interp.analyses.byte_classes import byte_classes, vocabulary_byte_classes
 from interp.analyses.statistics import LEVEL
-from interp.reports.chart import estimate_text, rows_of
+from interp.reports.chart import estimate_text
 from interp.reports.charts import byte_class_chart
 from interp.reports.markup import Html
 from interp.reports.page import Section
@@ -18,7 +18,7 @@ from interp.reports.pictures import value_picture
 from interp.reports.verdicts import Verdict, side_by_side
 from interp.studies.published import LAYER_0_CLASSES, SHARED_CLASSES, PublishedClass
 from interp.studies.study import LANGUAGES, Finding, Study, StudyInput
-from interp.tables import analysis_table
+from interp.tables import analysis_table, rows_of
 
 SHARED, PER_LAYER = "en-zh-shared", "en-zh-per-layer"
 

@@ -9,7 +9,7 @@ from interp.analyses.token_classes import BYTE_MEAN, EXCESS, NOT_TOKENIZED, toke
 from interp.corpus.rows import counted
 from interp.corpus.sources import ignore
 from interp.extraction.increment_table import IncrementTable
-from interp.reports.chart import Chart, row_name, rows_of
+from interp.reports.chart import Chart
 from interp.reports.charts import byte_class_chart
 from interp.reports.markup import Html
 from interp.reports.page import Section
@@ -26,6 +26,7 @@ from interp.studies.code_verdicts import (
 )
 from interp.studies.reading import Progress, stage
 from interp.studies.study import Finding, Study, StudyInput
+from interp.tables import row_name, rows_of
 
 LANGUAGE = "python"
 PYTHON, BILINGUAL = "python-per-layer", ("en-zh-per-layer", "en-zh-shared")

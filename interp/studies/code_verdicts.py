@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from interp.reports.chart import Row, estimate_text, row_name, rows_of
+from interp.reports.chart import estimate_text
 from interp.reports.verdicts import Verdict
 from interp.studies.published import CODE_REST, CODE_SCOPE
+from interp.tables import Row, row_name, rows_of
 
 SCOPE = ("newline after a statement", "open bracket", "close bracket")
 """What the published layer isolates."""

@@ -6,13 +6,14 @@ import pandas as pd
 
 from interp.analyses.delimiters import DELIMITERS, GROUPS, delimiter_auc
 from interp.analyses.statistics import LEVEL
-from interp.reports.chart import Row, estimate_text, row_name, rows_of
+from interp.reports.chart import estimate_text
 from interp.reports.dot_chart import dot_chart
 from interp.reports.page import Section
 from interp.reports.pictures import value_picture
 from interp.reports.verdicts import Verdict, side_by_side
 from interp.studies.published import EN_DELIMITERS_AUC
 from interp.studies.study import Finding, Study, StudyInput
+from interp.tables import Row, row_name, rows_of
 
 LANGUAGE = "en"
 SHARED, PER_LAYER = "en-zh-shared", "en-zh-per-layer"

@@ -26,7 +26,7 @@ from interp.analyses.matching import CALIPER
 from interp.analyses.word_pairs import FIRST_BYTE, SECOND_WORD, SPACE, WordPair
 from interp.checkpoints import Checkpoint
 from interp.extraction.extract import extract
-from interp.reports.chart import Chart, Row, interval_text, rows_of
+from interp.reports.chart import Chart, interval_text
 from interp.reports.layer_chart import layer_chart
 from interp.reports.markup import Html
 from interp.reports.page import Section
@@ -43,6 +43,7 @@ from interp.studies.entity_order_verdicts import (
 from interp.studies.entity_texts import CARRIERS, ENTITIES, ORDINARY_PAIRS
 from interp.studies.reading import EXTRACTING, Progress, stage
 from interp.studies.study import Finding, Study, StudyInput
+from interp.tables import Row, rows_of
 
 _QUESTION = (
     f"Does a model put the two words of a name nearer to each other? {len(ENTITIES)} two-word "

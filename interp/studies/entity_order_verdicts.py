@@ -16,8 +16,8 @@ from interp.analyses.entity_order import (
 )
 from interp.analyses.statistics import LEVEL
 from interp.analyses.word_pairs import FIRST_BYTE, SECOND_WORD, SPACE
-from interp.reports.chart import Row, row_name, rows_of
 from interp.reports.verdicts import Verdict
+from interp.tables import Row, row_name, rows_of
 
 PER_LAYER = "en-zh-per-layer"
 

@@ -20,7 +20,7 @@ from interp.analyses.heads import (
 from interp.analyses.statistics import LEVEL
 from interp.checkpoints import Checkpoint
 from interp.extraction.signals import increment_columns
-from interp.reports.chart import Chart, Row, estimate_text, row_name, rows_of
+from interp.reports.chart import Chart, estimate_text
 from interp.reports.markup import Html
 from interp.reports.page import Section
 from interp.reports.pictures import value_picture
@@ -28,6 +28,7 @@ from interp.reports.scatter_chart import Pair, scatter_chart
 from interp.reports.verdicts import Verdict, side_by_side
 from interp.studies.published import HEADS_SPEARMAN, N_HEADS
 from interp.studies.study import LANGUAGES, Finding, Study, StudyInput
+from interp.tables import Row, row_name, rows_of
 
 PER_HEAD = "en-zh-per-layer-per-head"
 

@@ -6,7 +6,7 @@ import pandas as pd
 
 from interp.analyses.loss_by_position import SMOOTHED, SMOOTHED_HOW, position_of
 from interp.analyses.position_spans import IN_TRAINING, RATIO, SPAN
-from interp.reports.chart import Chart, Row, row_name, rows_of
+from interp.reports.chart import Chart
 from interp.reports.line_chart import Axis, Line, Panel, line_chart
 from interp.reports.markup import Html
 from interp.reports.page import Section
@@ -15,7 +15,7 @@ from interp.studies.family import INCREMENTS, LEARNED, MEMBERS, ROPE, Family
 from interp.studies.length_tables import BAND_LOSS, BandLosses, Lengths
 from interp.studies.length_verdicts import Beyond
 from interp.studies.published import PUBLISHED
-from interp.tables import select
+from interp.tables import Row, row_name, rows_of, select
 from interp.training.family import run_name
 
 _HOW = (

@@ -22,10 +22,9 @@ from interp.analyses.seed_tables import paired_values, seed_rows
 from interp.checkpoints import Checkpoint
 from interp.extraction.increment_table import layer_and_head
 from interp.extraction.signals import increment_columns
-from interp.reports.chart import rows_of
 from interp.studies.family import Family
 from interp.studies.study import StudyInput
-from interp.tables import analysis_table, select
+from interp.tables import analysis_table, rows_of, select
 from interp.training.family import run_name
 
 BAND_LOSS, BAND_DIFFERENCE = "band_loss", "band_loss_difference"

@@ -9,12 +9,11 @@ from interp.analyses.position_spans import RATIO
 from interp.analyses.seed_tables import SeedValues, mean_of, paired_values
 from interp.analyses.seeds import equivalence
 from interp.analyses.statistics import Estimate
-from interp.reports.chart import rows_of
 from interp.reports.verdicts import Verdict
 from interp.studies.family import ALIBI, INCREMENTS, LEARNED, MEMBERS, NONE, ROPE, SINUSOIDAL
 from interp.studies.length_tables import BandLosses
 from interp.studies.published import FAMILY, FAMILY_BANDS
-from interp.tables import select
+from interp.tables import rows_of, select
 
 FALLS_APART_NATS = 0.5
 """Worse by more than this a model has fallen apart."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import pandas as pd
 
 from interp.analyses.seeds import MARGIN_NATS
-from interp.reports.chart import Chart, Row, rows_of
+from interp.reports.chart import Chart
 from interp.reports.dot_chart import dot_chart
 from interp.reports.markup import Html
 from interp.reports.page import Section
@@ -36,6 +36,7 @@ from interp.studies.loss_verdicts import (
 )
 from interp.studies.published import LOSS_NATS
 from interp.studies.study import LANGUAGES, Finding, Study, StudyInput
+from interp.tables import Row, rows_of
 from interp.training.train import METRICS_FILE
 
 _QUESTION = (

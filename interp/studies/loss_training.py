@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from interp.reports.chart import Chart, rows_of
+from interp.reports.chart import Chart
 from interp.reports.line_chart import Axis, Line, Panel, line_chart
 from interp.studies.loss_tables import ROPE, SEEDS, VARIANTS
 from interp.studies.study import StudyInput
 from interp.studies.training_record import Step, recorded_steps
-from interp.tables import analysis_table
+from interp.tables import analysis_table, rows_of
 from interp.training.recipe import Keeping, Recipe
 
 STEPS_OF_A_POINT = 100

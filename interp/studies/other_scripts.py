@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import pandas as pd
 
-from interp.reports.chart import Chart, Row, estimate_text
+from interp.reports.chart import Chart, estimate_text
 from interp.reports.layer_chart import layer_chart
 from interp.reports.markup import Html
 from interp.reports.page import Section
@@ -28,7 +28,7 @@ from interp.studies.zh_word_boundary_verdicts import (
     PER_LAYER,
     number_in_words,
 )
-from interp.tables import CROSS_FITTED, IN_SAMPLE, LEAD_BYTE_CEILING, LOCAL_REFERENCE
+from interp.tables import CROSS_FITTED, IN_SAMPLE, LEAD_BYTE_CEILING, LOCAL_REFERENCE, Row
 
 SPACELESS = "English without its spaces"
 LIMIT_BYTES = 400_000

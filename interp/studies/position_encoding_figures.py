@@ -6,7 +6,7 @@ import pandas as pd
 
 from interp.checkpoints import Checkpoint
 from interp.model.position_tables import row_cosines
-from interp.reports.chart import Chart, Row, rows_of
+from interp.reports.chart import Chart
 from interp.reports.dot_chart import dot_chart
 from interp.reports.heat_map import heat_map
 from interp.reports.line_chart import Axis, Line, Panel, line_chart
@@ -14,7 +14,7 @@ from interp.reports.markup import Html
 from interp.studies.added_positions import position_table
 from interp.studies.family import ADDED, MEMBERS, ROPE, Family
 from interp.studies.family_losses import LOSS
-from interp.tables import select
+from interp.tables import Row, rows_of, select
 from interp.training.family import run_name
 
 

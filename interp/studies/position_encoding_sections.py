@@ -7,7 +7,7 @@ import pandas as pd
 
 from interp.analyses.score_terms import MEAN_ABSOLUTE, SCORE, VARIANCE_SHARE
 from interp.model.score_terms import TERMS
-from interp.reports.chart import Chart, Row, estimate_text, rows_of
+from interp.reports.chart import Chart, estimate_text
 from interp.reports.markup import Html
 from interp.reports.page import Section
 from interp.reports.verdicts import side_by_side as words_table
@@ -24,7 +24,7 @@ from interp.studies.position_encoding_figures import (
 from interp.studies.position_encoding_verdicts import difference_in_words
 from interp.studies.published import FAMILY
 from interp.studies.study import StudyInput
-from interp.tables import select
+from interp.tables import Row, rows_of, select
 
 Tables = Mapping[str, pd.DataFrame]
 

@@ -7,7 +7,7 @@ import pandas as pd
 
 from interp.analyses.score_terms import VARIANCE_SHARE
 from interp.model.score_terms import TERMS
-from interp.reports.chart import Row, estimate_text, has_interval, rows_of
+from interp.reports.chart import estimate_text
 from interp.reports.verdicts import Verdict
 from interp.studies.family import (
     ADDED,
@@ -21,7 +21,7 @@ from interp.studies.family import (
 )
 from interp.studies.family_losses import DIFFERENCE, MemberLosses
 from interp.studies.published import FAMILY, PUBLISHED
-from interp.tables import select
+from interp.tables import Row, has_interval, rows_of, select
 
 WITHIN_NATS = 0.06
 """How near to the published means ours must lie, fixed before any model was trained."""

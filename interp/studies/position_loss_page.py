@@ -14,13 +14,14 @@ from interp.analyses.loss_by_position import (
 )
 from interp.corpus.rows import counted
 from interp.reports import page as pages
-from interp.reports.chart import Chart, Row, estimate_text, remarks_on, rows_of
+from interp.reports.chart import Chart, estimate_text, remarks_on
 from interp.reports.line_chart import Axis, Line, Panel, line_chart
 from interp.reports.markup import Html
 from interp.reports.verdicts import side_by_side
 from interp.studies.facts import model_in_words, training_in_words
 from interp.studies.plots import harmless
 from interp.studies.position_losses import PositionLosses
+from interp.tables import Row, rows_of
 
 _LEAD = (
     "How surprised a model is by the next token, by how many tokens of its window it has read: "

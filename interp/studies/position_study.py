@@ -14,7 +14,6 @@ from interp.corpus.documents import Document
 from interp.extraction.extract import extract
 from interp.extraction.increment_table import DocumentSignal, IncrementTable
 from interp.reports.character_positions import PositionTrace, traces_of
-from interp.reports.chart import Row, rows_of
 from interp.reports.markup import Html
 from interp.reports.page import Section
 from interp.reports.pictures import position_picture
@@ -23,6 +22,7 @@ from interp.reports.position_plot import position_plot
 from interp.reports.verdicts import Verdict
 from interp.studies.position_texts import ENGLISH, TEXTS, ShownText
 from interp.studies.study import Finding, MissingCheckpoint, Study, StudyInput
+from interp.tables import Row, rows_of
 
 ROPE, SHARED, PER_LAYER = "en-zh-rope", "en-zh-shared", "en-zh-per-layer"
 PER_HEAD = "en-zh-per-layer-per-head"

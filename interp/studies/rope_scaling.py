@@ -11,7 +11,7 @@ from interp.analyses.seed_tables import paired_values, seed_rows
 from interp.checkpoints import Checkpoint
 from interp.model.rotary import Rope
 from interp.model.stretching import FASTEST, SLOWEST
-from interp.reports.chart import Chart, rows_of
+from interp.reports.chart import Chart
 from interp.reports.line_chart import Axis, Line, Panel, line_chart
 from interp.reports.markup import Html
 from interp.reports.page import Section
@@ -29,7 +29,7 @@ from interp.studies.length_tables import (
 from interp.studies.published import rope_scaling_rows
 from interp.studies.rope_scaling_verdicts import PLAIN, difference_in_words, verdicts
 from interp.studies.study import Finding, Study, StudyInput
-from interp.tables import analysis_table, select
+from interp.tables import analysis_table, rows_of, select
 
 TEXT = "characters"
 

@@ -8,7 +8,6 @@ import pandas as pd
 from interp.analyses.byte_classes import byte_classes
 from interp.analyses.word_boundaries import word_boundary_auc
 from interp.corpus.files import shown
-from interp.reports.chart import rows_of
 from interp.reports.pictures import value_picture
 from interp.studies.facts import training_in_words
 from interp.studies.study import LANGUAGES, Finding, MissingCheckpoint, Study, StudyInput
@@ -18,7 +17,7 @@ from interp.studies.training_dynamics_verdicts import (
     Runs,
     verdicts,
 )
-from interp.tables import analysis_table, select
+from interp.tables import analysis_table, rows_of, select
 
 RUNS = {
     "en-zh-per-layer": "long run",

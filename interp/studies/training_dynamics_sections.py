@@ -5,14 +5,14 @@ from collections.abc import Mapping
 import pandas as pd
 
 from interp.checkpoints import Checkpoint
-from interp.reports.chart import Chart, Row, rows_of
+from interp.reports.chart import Chart
 from interp.reports.line_chart import Axis, Line, Panel, line_chart
 from interp.reports.page import Section
 from interp.reports.series import Series
 from interp.reports.step_chart import step_chart
 from interp.studies.study import LANGUAGES
 from interp.studies.training_dynamics_verdicts import CHANCE, LETTER, SPACE, Runs, ceiling_of
-from interp.tables import select
+from interp.tables import Row, rows_of, select
 from interp.training.recipe import Recipe
 
 SHOWN_CLASSES = {

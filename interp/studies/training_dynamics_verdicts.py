@@ -6,9 +6,8 @@ from itertools import pairwise
 
 import pandas as pd
 
-from interp.reports.chart import Row, row_name, rows_of
 from interp.reports.verdicts import Verdict
-from interp.tables import LEAD_BYTE_CEILING, select
+from interp.tables import LEAD_BYTE_CEILING, Row, row_name, rows_of, select
 
 CHANCE = 0.5
 

@@ -7,7 +7,7 @@ import pandas as pd
 from interp.analyses.boundary_tests import paired_areas
 from interp.analyses.character_counts import shipped_counts
 from interp.analyses.scored_gaps import CHARACTER, LAST_BYTE_BEFORE, LEAD_BYTE, SCORED_AT
-from interp.reports.chart import Chart, Row, estimate_text, rows_of
+from interp.reports.chart import Chart, estimate_text
 from interp.reports.layer_chart import layer_chart
 from interp.reports.markup import Html
 from interp.reports.page import Section
@@ -30,7 +30,7 @@ from interp.studies.zh_word_boundary_verdicts import (
     PER_LAYER,
     number_in_words,
 )
-from interp.tables import PROBE
+from interp.tables import PROBE, Row, rows_of
 
 LANGUAGE = "zh"
 

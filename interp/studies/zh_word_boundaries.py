@@ -10,7 +10,7 @@ from interp.analyses.scored_gaps import ALL_DOCUMENTS, gather
 from interp.analyses.script import SCRIPTS, UNDECIDED, script_of
 from interp.analyses.word_boundaries import areas_by_group
 from interp.extraction.increment_table import IncrementTable
-from interp.reports.chart import Row, estimate_text, interval_text, row_name, rows_of
+from interp.reports.chart import estimate_text, interval_text
 from interp.reports.layer_chart import layer_chart
 from interp.reports.markup import Html
 from interp.reports.page import Section
@@ -33,7 +33,7 @@ from interp.studies.zh_word_boundary_verdicts import (
     published_rows,
     verdicts,
 )
-from interp.tables import IN_SAMPLE, analysis_table
+from interp.tables import IN_SAMPLE, Row, analysis_table, row_name, rows_of
 from interp.text import decode
 
 LANGUAGE = "zh"

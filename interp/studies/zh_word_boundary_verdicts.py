@@ -6,10 +6,10 @@ import pandas as pd
 
 from interp.analyses.scored_gaps import ALL_DOCUMENTS
 from interp.analyses.script import SCRIPTS, SIMPLIFIED, TRADITIONAL
-from interp.reports.chart import Row, estimate_text, row_name, rows_of
+from interp.reports.chart import estimate_text
 from interp.reports.verdicts import Verdict
 from interp.studies.published import PUBLISHED
-from interp.tables import IN_SAMPLE, LEAD_BYTE_CEILING
+from interp.tables import IN_SAMPLE, LEAD_BYTE_CEILING, Row, row_name, rows_of
 
 PER_LAYER, SHARED = "en-zh-per-layer", "en-zh-shared"
 """Names of checkpoints."""

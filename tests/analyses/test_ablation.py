@@ -28,8 +28,8 @@ from interp.extraction.extract import extract
 from interp.extraction.increment_table import DocumentSignal, IncrementTable
 from interp.extraction.interventions import Intervention
 from interp.model.loss import document_losses
-from interp.reports.chart import rows_of
 from interp.segmentation import Gaps
+from interp.tables import rows_of
 from interp.text import BYTE_CLASSES
 
 CONTENTS = ("Two small cats sat here. 猫坐。".encode(), b"It is 9 o'clock, and 3 dogs bark.\n")

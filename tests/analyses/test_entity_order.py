@@ -36,7 +36,7 @@ from interp.errors import InputError
 from interp.extraction.extract import extract
 from interp.extraction.increment_table import DocumentSignal, IncrementTable
 from interp.model import ModelConfig, RopeConfig, Transformer
-from interp.reports.chart import rows_of
+from interp.tables import rows_of
 
 
 def pairs(listed):

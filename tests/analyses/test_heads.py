@@ -21,7 +21,7 @@ from interp.analyses.heads import (
 )
 from interp.errors import InputError
 from interp.extraction.increment_table import DocumentSignal, IncrementTable
-from interp.reports.chart import rows_of
+from interp.tables import rows_of
 
 RNG = np.random.default_rng(8)
 FAR = MIN_CONTEXT

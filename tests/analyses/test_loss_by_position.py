@@ -22,7 +22,7 @@ from interp.extraction import increment_table
 from interp.extraction.extract import extract
 from interp.model import ModelConfig, RopeConfig, Transformer
 from interp.model.loss import document_losses
-from interp.reports.chart import rows_of
+from interp.tables import rows_of
 from interp.text import encode, window_spans
 from interp.tokenizer import CharacterTokenizer
 

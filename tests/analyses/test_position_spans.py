@@ -7,7 +7,7 @@ import pytest
 from interp.analyses.position_spans import RATIO, SPAN, position_spans
 from interp.errors import InputError
 from interp.extraction.increment_table import IncrementTable
-from interp.reports.chart import rows_of
+from interp.tables import rows_of
 
 
 class Table(IncrementTable):

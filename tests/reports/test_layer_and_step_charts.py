@@ -3,11 +3,10 @@ import json
 import pytest
 
 from interp.reports import theme
-from interp.reports.chart import rows_of
 from interp.reports.layer_chart import layer_chart
 from interp.reports.series import Series
 from interp.reports.step_chart import step_chart
-from interp.tables import analysis_table
+from interp.tables import analysis_table, rows_of
 
 
 def rows(*values, checkpoint="model", low=0.05, layers=None):

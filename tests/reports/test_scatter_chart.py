@@ -3,9 +3,8 @@ import json
 import pytest
 
 from interp.reports import theme
-from interp.reports.chart import rows_of
 from interp.reports.scatter_chart import scatter_chart
-from interp.tables import analysis_table
+from interp.tables import analysis_table, rows_of
 
 
 def rows(signal, values, n_heads=2, half_width=0.1):

@@ -2,14 +2,13 @@
 
 import pytest
 
-from interp.reports.chart import rows_of
 from interp.reports.layer_chart import layer_chart
 from interp.reports.page import Section, page
 from interp.reports.scatter_chart import scatter_chart
 from interp.reports.series import Series
 from interp.reports.step_chart import step_chart
 from interp.reports.verdicts import side_by_side
-from interp.tables import analysis_table
+from interp.tables import analysis_table, rows_of
 
 STEPS = (10, 100, 1000)
 

@@ -6,8 +6,8 @@ from interp.corpus.sources import TextInput
 from interp.errors import UsageError
 from interp.extraction.reader import SignalReader
 from interp.model import ModelConfig, RopeConfig, Transformer
-from interp.reports.chart import rows_of
 from interp.studies.ablations import REPLACEMENTS, ablate_text, replacements_for
+from interp.tables import rows_of
 from interp.tokenizer import CharacterTokenizer
 
 CONTENT = "Two small cats sat here. 猫坐在这里睡觉。".encode()

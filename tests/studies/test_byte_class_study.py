@@ -6,7 +6,6 @@ from interp import checkpoints, tables
 from interp.analyses.byte_classes import vocabulary_byte_classes
 from interp.corpus.sources import sample_documents
 from interp.extraction.extract import extract
-from interp.reports.chart import rows_of
 from interp.studies.byte_class_study import (
     STUDY,
     chinese_signs_verdict,
@@ -17,6 +16,7 @@ from interp.studies.byte_class_study import (
 )
 from interp.studies.published import LAYER_0_CLASSES, SHARED_CLASSES
 from interp.studies.study import StudyInput
+from interp.tables import rows_of
 from interp.text import VOCABULARY_CLASSES
 
 ROOT = Path(__file__).parent.parent.parent

@@ -2,9 +2,9 @@ import pytest
 
 from interp import tables
 from interp.analyses.delimiters import DELIMITERS, GROUPS
-from interp.reports.chart import rows_of
 from interp.studies.en_delimiters import STUDY, shared_verdict
 from interp.studies.study import StudyInput
+from interp.tables import rows_of
 
 
 def areas(value, low, high):

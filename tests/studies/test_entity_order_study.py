@@ -15,13 +15,13 @@ from interp.analyses.entity_order import (
     EntityOrder,
 )
 from interp.analyses.word_pairs import FIRST_BYTE, SECOND_WORD, SPACE
-from interp.reports.chart import rows_of
 from interp.studies.entity_file import read_pairs
 from interp.studies.entity_order import STUDY
 from interp.studies.entity_order_verdicts import verdicts
 from interp.studies.entity_texts import CARRIERS, ENTITIES, ORDINARY_PAIRS
 from interp.studies.publishing import run_study
 from interp.studies.study import MissingCheckpoint, StudyInput
+from interp.tables import rows_of
 
 BOTH = (FIRST_BYTE, SECOND_WORD)
 EVERYWHERE = [

@@ -5,7 +5,7 @@ from interp import checkpoints
 from interp.analyses.position_spans import IN_TRAINING, RATIO, SPAN
 from interp.corpus.documents import Document
 from interp.extraction.extract import extract
-from interp.reports.chart import Chart, rows_of
+from interp.reports.chart import Chart
 from interp.studies import length_extrapolation, rope_scaling
 from interp.studies.family import MEMBERS
 from interp.studies.length_verdicts import (
@@ -17,6 +17,7 @@ from interp.studies.length_verdicts import (
 from interp.studies.published import FAMILY, PUBLISHED
 from interp.studies.rope_scaling_verdicts import scaling_verdict
 from interp.studies.study import StudyInput
+from interp.tables import rows_of
 
 BANDS = ["positions 0-7", "positions 8-15", "positions 16-31"]
 

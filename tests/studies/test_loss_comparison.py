@@ -6,12 +6,12 @@ import pytest
 
 from interp import checkpoints
 from interp.model.loss import document_losses
-from interp.reports.chart import rows_of
 from interp.studies.loss_comparison import STUDY
 from interp.studies.loss_tables import PER_HEAD, losses_of, seed_differences
 from interp.studies.loss_training import SAME_WINDOWS, recorded_runs, training_table
 from interp.studies.loss_verdicts import method_verdict, training_verdicts
 from interp.studies.study import MissingCheckpoint, StudyInput
+from interp.tables import rows_of
 
 pytestmark = pytest.mark.usefixtures("cache")
 

@@ -9,7 +9,7 @@ from interp import checkpoints
 from interp.analyses.score_terms import VARIANCE_SHARE
 from interp.errors import InputError
 from interp.model.score_terms import TERMS
-from interp.reports.chart import Chart, rows_of
+from interp.reports.chart import Chart
 from interp.studies.family import MEMBERS, family_of
 from interp.studies.family_losses import curve_table, losses_of
 from interp.studies.position_encoding_verdicts import (
@@ -20,7 +20,7 @@ from interp.studies.position_encoding_verdicts import (
 from interp.studies.position_encodings import STUDY
 from interp.studies.published import FAMILY, PUBLISHED
 from interp.studies.study import MissingCheckpoint, StudyInput
-from interp.tables import analysis_table
+from interp.tables import analysis_table, rows_of
 from interp.training import family as trained_family
 
 

@@ -3,11 +3,11 @@ import shutil
 import pytest
 
 from interp import checkpoints, notebook
-from interp.reports.chart import rows_of
 from interp.studies.position_study import STUDY
 from interp.studies.position_texts import CHINESE, ENGLISH, TEXTS
 from interp.studies.publishing import run_study
 from interp.studies.study import MissingCheckpoint, StudyInput
+from interp.tables import rows_of
 
 
 def test_the_two_sentences_of_the_essay_come_first_and_six_follow():

@@ -6,10 +6,10 @@ import pytest
 
 from interp import tables
 from interp.analyses.byte_classes import byte_classes
-from interp.reports.chart import rows_of
 from interp.studies.study import MissingCheckpoint, StudyInput
 from interp.studies.training_dynamics import RUNS, STUDY, TEXT_BYTES
 from interp.studies.training_dynamics_verdicts import settled_from, verdicts
+from interp.tables import rows_of
 
 PER_LAYER, SEED = list(RUNS)[:2]
 

@@ -8,13 +8,12 @@ from interp import tables
 from interp.analyses.word_boundaries import ALL_DOCUMENTS
 from interp.corpus.sources import sample_documents
 from interp.errors import UsageError
-from interp.reports.chart import rows_of
 from interp.segmentation import find_segmenter
 from interp.studies.publishing import run_study
 from interp.studies.study import StudyInput
 from interp.studies.zh_word_boundaries import STUDY
 from interp.studies.zh_word_boundary_verdicts import PUBLISHED_AREAS, verdicts
-from interp.tables import LEAD_BYTE_CEILING
+from interp.tables import LEAD_BYTE_CEILING, rows_of
 
 
 def areas(*values, low=0.02, ceiling=0.55):
