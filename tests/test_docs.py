@@ -159,3 +159,19 @@ def test_the_commands_of_the_page_run_where_that_was_done(extended):
     assert "letters 1" in said
     assert "position encoding log-bias" in said
     assert (extended / "attention" / "attention_to_first" / "part-00000.parquet").is_file()
+
+
+def test_findings_are_what_the_studies_say():
+    """The verdict of every row stands in the README of its study, and so do its numbers here."""
+    page = (ROOT / "docs" / "findings.md").read_text("utf-8")
+    rows = [
+        line.split(" | ") for line in page.splitlines() if "../reports/" in line and "| " in line
+    ]
+    assert len(rows) >= 10
+    for _, _, here, verdict, link in rows:
+        name = re.search(r"reports/([\w-]+)\.html", link)[1]
+        said = (ROOT / "analyses" / name / "README.md").read_text("utf-8")
+        assert verdict in said, f"{name}: {verdict}"
+        if "Here: " in said:  # a README from before the numbers stood in it has the verdict alone
+            for number in re.findall(r"\d+\.\d+", here):
+                assert number in said, f"{name}: {number}"
