@@ -13,6 +13,9 @@ from interp.reports.panel_grid import PanelGrid, Place, log_ticks
 from interp.reports.series import Series, legend_of, legend_px, trace_of
 from interp.tables import Row, has_interval, layer_name
 
+MOST_DECADES = 2.0
+"""Of a logarithmic axis of values: one that is nearly 0 would leave no room for all others."""
+
 
 def step_chart(
     series: Sequence[Series],
@@ -35,8 +38,9 @@ def step_chart(
         title: What is shown, in a few words.
         note: How to read it.
         line: Where a dotted line lies across every panel.
-        is_log: Whether values have a logarithmic axis too; values and ends of intervals that
-            are not positive are then not drawn.
+        is_log: Whether values have a logarithmic axis too, of `MOST_DECADES` at most; values and
+            ends of intervals that are not positive are then not drawn, and what is smaller lies
+            below the panels.
     """
     rows = [row for each in series for row in each.drawn]
     if not rows:
@@ -54,7 +58,14 @@ def step_chart(
         described,
         variants(lambda mode, size: _step_figure(series, step_of, shape, mode, size)),
         note=note,
+        remarks=_hidden(rows, 10 ** shape.range[0]) if is_log else (),
     )
+
+
+def _hidden(rows: Sequence[Row], lowest: float) -> tuple[str, ...]:
+    """That values lie below all panels, where some do."""
+    n = sum(row["value"] < lowest for row in rows)
+    return (f"{n} of {len(rows)} values lie below {lowest:.2g}, under the panels.",) if n else ()
 
 
 @dataclass(frozen=True)
@@ -157,8 +168,9 @@ def _range(rows: Sequence[Row], line: float | None, is_log: bool) -> tuple[float
     """From below the lowest to above the highest of what is drawn, as Plotly takes it."""
     lines = [] if line is None else [line]
     if is_log:
-        values = [math.log10(v) for v in [*lines, *numbers_in(rows)] if v > 0]
-        low, high = min(values, default=0.0), max(values, default=1.0)
+        drawn = [math.log10(v) for v in [*lines, *(row["value"] for row in rows)] if v > 0]
+        high = max(drawn, default=1.0)
+        low = max(min(drawn, default=0.0), high - MOST_DECADES)
     else:
         values = [*lines, *numbers_in(rows)]
         low, high = min(values), max(values)

@@ -7,7 +7,7 @@ from itertools import pairwise
 import pandas as pd
 
 from interp.reports.verdicts import Verdict
-from interp.tables import LEAD_BYTE_CEILING, Row, row_name, rows_of, select
+from interp.tables import LEAD_BYTE_CEILING, Row, has_interval, row_name, rows_of, select
 
 CHANCE = 0.5
 
@@ -97,15 +97,14 @@ def _of_spaces(classes: pd.DataFrame, runs: Runs) -> Verdict:
 def _of_chance(
     by_run: Mapping[str, Mapping[str, list[Row]]], runs: Runs, ceiling: float | None
 ) -> Verdict:
-    said, n_layers, n_left, n_above = [], 0, 0, 0
+    said, n_layers, n_left, n_beyond = [], 0, 0, 0
     for run, areas in by_run.items():
         words = []
         for column, rows in areas.items():
             side = _side(rows[-1])
             n_layers += 1
             n_left += side is not None
-            low = rows[-1]["low"]
-            n_above += None not in (low, ceiling) and low > ceiling
+            n_beyond += ceiling is not None and _is_beyond(rows[-1], ceiling)
             if side is None:
                 words.append(f"{column} not at the end")
                 continue
@@ -116,8 +115,9 @@ def _of_chance(
     verdict = f"{n_left} of {n_layers} layers end on one side of it."
     if ceiling is not None:
         verdict += (
-            f" {n_above or 'None'} of them {'are' if n_above > 1 else 'is'} surely above what the "
-            f"next character's lead byte alone can tell, {ceiling:.3f}."
+            f" {n_beyond or 'None'} of them {'are' if n_beyond > 1 else 'is'} surely farther from "
+            f"it than the next character's lead byte alone could be, {ceiling:.3f} or, turned "
+            f"round, {1 - ceiling:.3f}."
         )
     return Verdict(
         "Layers leave chance at Chinese word boundaries.", _UNPUBLISHED, "; ".join(said), verdict
@@ -242,6 +242,11 @@ def _high(row: Row) -> float:
     if row["high"] is None:
         return row["value"] if (row["n_documents"] or 0) > 1 else math.inf
     return row["high"]
+
+
+def _is_beyond(row: Row, ceiling: float) -> bool:
+    """Whether an area is surely above ``ceiling``, or as far below chance."""
+    return has_interval(row) and (row["low"] > ceiling or row["high"] < 1 - ceiling)
 
 
 def _side(row: Row) -> str | None:

@@ -119,5 +119,15 @@ def test_where_the_logarithm_ends_an_interval_has_no_lower_bar():
         assert low_one["error_y"]["array"] == pytest.approx([0.05, 0.05])
 
 
+def test_what_lies_under_a_logarithmic_panel_is_counted():
+    chart = over_steps(is_log=True)  # from 5 two decades down: 0.02 is smaller
+    for drawn in each_figure(chart):
+        low, high = drawn["layout"]["yaxis"]["range"]
+        assert 0.02 < 10**low < 0.05
+        assert 5 < 10**high < 10
+    assert chart.remarks == ("1 of 8 values lie below 0.036, under the panels.",)
+    assert over_steps().remarks == ()
+
+
 def test_figures_are_plain_json():
     json.dumps([over_steps().figures, over_steps(is_log=True).figures], allow_nan=False)
