@@ -149,7 +149,7 @@ def _checkpoint_answer(row: Row) -> str:
     if row["low"] is None:
         return f"undecided, {row['note'] or 'no interval'}"
     if row["low"] <= 0 <= row["high"]:
-        return "no difference to be seen"
+        return "cannot be told apart on this text"
     is_small = row["low"] > -MARGIN_NATS and row["high"] < MARGIN_NATS
     return f"{_direction(row)}{f' by less than {MARGIN_NATS}' if is_small else ''}"
 
