@@ -93,7 +93,7 @@ def _held_out(split: dict[str, Any]) -> str:
 
 
 def _corpora(corpora: dict[str, Any]) -> str:
-    header = "| corpus | documents | bytes | passes | SHA-256 of the packed text's key |"
+    header = "| corpus | documents | bytes | passes | fingerprint of the packed text |"
     rows = [
         f"| {name} | {corpus['n_documents']:,} | {corpus['n_bytes']:,} | "
         f"{corpus['passes']:.2f} | `{corpus['fingerprint'][:16]}…` |"
@@ -129,7 +129,10 @@ def _held_out_loss(config: dict[str, Any]) -> str:
     if not config.get("is_done"):
         part += " The run is not done: this is over the first of the held-out documents alone."
     if named:
-        part += " The columns on the right are bits per byte of other models of the same text."
+        part += (
+            " The columns on the right are bits per byte of a compressor and of a byte 5-gram that "
+            "were given the same training windows (benchmarks/compression.py)."
+        )
     stored = f"Weights are stored in {config['weights']}."
     return "\n\n".join(["## Held-out loss", part, "\n".join(rows), stored])
 

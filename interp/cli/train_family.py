@@ -45,7 +45,11 @@ def train_family(
     ] = None,
     seeds: Annotated[
         str | None,
-        typer.Option("--seeds", metavar="0,1,...", help="[default: the recipe's, which is 0]"),
+        typer.Option(
+            "--seeds",
+            metavar="0,1,...",
+            help="Seeds to train every member with.  [default: the recipe's, which is 0]",
+        ),
     ] = None,
     settings: Annotated[
         list[str] | None,

@@ -28,6 +28,14 @@ NOT_COMPARABLE = (
 _MOST_IN_FACTS = 12
 """Checkpoints that the head of a page lists one by one."""
 
+_FOLDERS = {
+    "$CHECKPOINTS": "checkpoints",
+    "$TEXT": "text",
+    "$TREEBANKS": "treebanks",
+    "$OUT": "results",
+}
+"""What stands in a command for a folder whose place says something of this machine."""
+
 _TEXT_HEAD = "\n| text | language | bytes of the file | rows | SHA-256 |\n|---|---|---|---|---|"
 
 
@@ -131,10 +139,17 @@ def _page(
 
 def _facts(given: StudyInput, record: TextRecord, command: str) -> list[tuple[str, str]]:
     facts = [("Checkpoints", _checkpoints_in_words(list(given.used_checkpoints.values())))]
-    for language in given.used_texts:
-        files = [file for file in record.files if file.language == language]
-        facts.append((f"{TEXTS[language]} text", _text_in_words(given, language, files)))
+    for language, words in zip(given.used_texts, _texts_read(given, record), strict=True):
+        facts.append((f"{TEXTS[language]} text", words))
     return [*facts, ("Command", command)]
+
+
+def _texts_read(given: StudyInput, record: TextRecord) -> list[str]:
+    """What was read of each language's files, where that can be less than is in them."""
+    return [
+        _text_in_words(given, language, [f for f in record.files if f.language == language])
+        for language in given.used_texts
+    ]
 
 
 def _checkpoints_in_words(used: list[Checkpoint]) -> str:
@@ -210,9 +225,10 @@ def _readme(
         [
             f"# {study.title}\n",
             f"{finding.question}\n",
-            f"{_with_folders(bool(record.files), bool(treebanks))}\n",
+            f"{_with_folders(command)}\n",
             f"    {command}\n",
             f"Made with {made_with}. The page is `reports/{study.name}.html`.\n",
+            *(f"Read: {_cell(words)}.\n" for words in _texts_read(given, record)),
             *found,
             "\n| checkpoint | training | SHA-256 of the weights |\n|---|---|---|",
             *checkpoints,
@@ -225,10 +241,13 @@ def _readme(
     )
 
 
-def _with_folders(has_files: bool, has_treebanks: bool) -> str:
-    folders = ["the folder of the text as `$TEXT`"] * has_files
-    folders += ["the folder of the treebanks as `$TREEBANKS`"] * has_treebanks
-    return f"With {' and '.join(folders)}:" if folders else "The command:"
+def _with_folders(command: str) -> str:
+    folders = [
+        f"the folder of the {what} as `{name}`"
+        for name, what in _FOLDERS.items()
+        if name in command
+    ]
+    return f"With {', '.join(folders)}:" if folders else "The command:"
 
 
 def _about_text(record: TextRecord) -> str:
