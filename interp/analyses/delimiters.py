@@ -53,7 +53,7 @@ def delimiter_auc(
 
     Returns:
         An analysis table: ``roc_auc`` per column and group, clustered by document;
-        ``permuted_roc_auc`` with mean and 2.5 and 97.5 % of `N_PERMUTATIONS` dealings, and
+        ``permuted_roc_auc`` with mean and 2.5 and 97.5 % of `N_PERMUTATIONS` permutations, and
         ``permutation_p``, the share of them that reach the area (itself counted as one), where
         the byte decides; ``base_rate``, the share of bytes of each group.
     """
@@ -84,7 +84,7 @@ def permuted_areas(
     *,
     n_permutations: int = N_PERMUTATIONS,
     seed: int = 0,
-) -> Float[np.ndarray, " dealing"]:
+) -> Float[np.ndarray, " permutation"]:
     """The areas of ``values`` dealt at random to the byte values that a text has.
 
     Args:
@@ -92,7 +92,7 @@ def permuted_areas(
         content: The text's bytes.
         is_member: Which bytes are to be told from the others; decided by the byte's value.
         n_permutations: How often they are dealt.
-        seed: Of the dealing.
+        seed: Of the permutations.
     """
     counts = np.bincount(content, minlength=256)
     members = np.bincount(content, is_member, minlength=256)
@@ -103,8 +103,8 @@ def permuted_areas(
     generator = np.random.default_rng(seed)
     areas = []
     for first in range(0, n_permutations, _AT_A_TIME):
-        n_dealings = min(_AT_A_TIME, n_permutations - first)
-        dealt = generator.permuted(np.tile(np.arange(len(present)), (n_dealings, 1)), axis=1)
+        n_at_once = min(_AT_A_TIME, n_permutations - first)
+        dealt = generator.permuted(np.tile(np.arange(len(present)), (n_at_once, 1)), axis=1)
         of_value = np.add.reduceat(n_member[dealt], starts, axis=1)
         others = np.add.reduceat(n_other[dealt], starts, axis=1)
         others_below = np.cumsum(others, axis=1) - others
@@ -113,7 +113,7 @@ def permuted_areas(
 
 
 def _permutation_rows(
-    dealt: Float[np.ndarray, " dealing"], area: float, content: Integer[np.ndarray, " pos"]
+    dealt: Float[np.ndarray, " permutation"], area: float, content: Integer[np.ndarray, " pos"]
 ) -> list[dict[str, Any]]:
     note = f"{len(np.unique(content))} byte values"
     low, high = np.quantile(dealt, [0.025, 0.975])

@@ -97,7 +97,7 @@ def shared_verdict(areas: pd.DataFrame) -> Verdict:
     if area["value"] is None:
         return Verdict(claim, published, "not defined", f"Undecided: {area['note']}.")
     if p_value >= LEVEL:
-        answer = f"Not repeated: {p_value:.2g} of dealings at random reach as much."
+        answer = f"Not repeated: {p_value:.2g} of random permutations reach as much."
     elif area["value"] >= EN_DELIMITERS_AUC - 0.005:
         answer = "Repeated: at least the published area, and more than chance would give."
     else:
@@ -114,7 +114,7 @@ def _by_the_byte_in_layer_0(areas: pd.DataFrame) -> Verdict:
     published = "no area; space and newline at 9.99 of at most 10, lowercase at 1.21 to 2.53"
     if area["value"] is None:
         return Verdict(claim, published, "not defined", f"Undecided: {area['note']}.")
-    reached = f"{p_value:.2g} of dealings at random reach as much"
+    reached = f"{p_value:.2g} of random permutations reach as much"
     answer = f"It does: only {reached}." if p_value < LEVEL else f"Not shown: {reached}."
     return Verdict(claim, published, _in_words(area, dealt, p_value), answer)
 
@@ -130,7 +130,7 @@ def _shared_or_layer_0(areas: pd.DataFrame) -> tuple[Row, Row, float]:
 
 def _in_words(area: Row, dealt: Row, p_value: float) -> str:
     return (
-        f"AUC {estimate_text(area, '.3f')} over {area['n']:,} bytes; 95 % of dealings at random "
+        f"AUC {estimate_text(area, '.3f')} over {area['n']:,} bytes; 95 % of random permutations "
         f"{dealt['low']:.2f} to {dealt['high']:.2f}, one-sided p = {p_value:.2g}"
     )
 
@@ -183,6 +183,6 @@ def _permuted(areas: pd.DataFrame):
         rows.append([name, f"{ours:.3f}", interval, f"{p_value:.2g}", row["note"]])
     return side_by_side(
         "Against increments dealt to the bytes at random",
-        ["increment", "AUC", "95 % of dealings", "one-sided p", "among"],
+        ["increment", "AUC", "95 % of permutations", "one-sided p", "among"],
         rows,
     )

@@ -155,10 +155,10 @@ def answer(row: Row, p_row: Row) -> str:
     if row["value"] is None or p_row["value"] is None:
         return f"Undecided: {row['note'] or p_row['note']}."
     if p_row["value"] >= LEVEL:
-        return f"Undecided: {p_row['value']:.0%} of random dealings correlate as much."
+        return f"Undecided: {p_row['value']:.0%} of random permutations correlate as much."
     if row["value"] > 0:
         return "No: the relation is the opposite one."
-    return "Yes: the relation is negative, beyond what random dealings give."
+    return "Yes: the relation is negative, beyond what random permutations give."
 
 
 def _of_language_verdict(words: str, table: pd.DataFrame) -> Verdict:

@@ -59,8 +59,8 @@ def test_what_the_byte_decides_is_also_dealt_at_random(table_of):
     assert "permuted_roc_auc" not in set(contextual["statistic"])
 
 
-def test_dealings_by_hand():
-    # two byte values, one of them the member: it has the larger value in half of the dealings
+def test_permutations_by_hand():
+    # two byte values, one of them the member: it has the larger value in half of the permutations
     content = np.frombuffer(b"a a a", dtype=np.uint8)
     found = permuted_areas(np.arange(256.0), content, content == 32, n_permutations=1_400)
     assert len(found) == 1_400
@@ -68,13 +68,13 @@ def test_dealings_by_hand():
     assert found.mean() == pytest.approx(0.5, abs=0.05)
 
 
-def test_dealing_what_is_all_alike_changes_nothing():
+def test_permuting_what_is_all_alike_changes_nothing():
     content = np.frombuffer(b"".join(TEXTS), dtype=np.uint8)
     found = permuted_areas(np.ones(256), content, content == 32, n_permutations=20)
     assert list(found) == [0.5] * 20
 
 
-def test_a_dealing_has_the_area_that_scikit_learn_gives():
+def test_a_permutation_has_the_area_that_scikit_learn_gives():
     content = np.frombuffer(b"".join(TEXTS), dtype=np.uint8)
     values, labels, present = BY_BYTE[:256], content == 32, np.unique(content)
     order = np.random.default_rng(7).permuted(np.arange(len(present))[None], axis=1)[0]

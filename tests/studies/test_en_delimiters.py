@@ -21,7 +21,7 @@ def areas(value, low, high):
     [
         ((0.98, 0.97, 0.99), "Repeated: at least the published area"),
         ((0.9, 0.89, 0.91), "Repeated in kind"),
-        ((0.79, 0.78, 0.81), "Not repeated: 0.06 of dealings at random reach as much."),
+        ((0.79, 0.78, 0.81), "Not repeated: 0.06 of random permutations reach as much."),
         ((None, None, None), "Undecided: not defined: no gaps."),
     ],
 )

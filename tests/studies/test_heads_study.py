@@ -27,7 +27,7 @@ def correlations(value, p_value, note=None):
     [
         ((-0.5, 0.001), "Yes: the relation is negative"),
         ((0.5, 0.001), "No: the relation is the opposite one"),
-        ((-0.2, 0.2), "Undecided: 20% of random dealings"),
+        ((-0.2, 0.2), "Undecided: 20% of random permutations"),
         ((None, None, "not defined: why"), "Undecided: not defined: why."),
     ],
 )
