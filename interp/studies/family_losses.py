@@ -12,7 +12,7 @@ from interp.studies import loss_tables
 from interp.studies.family import ALIBI, FORGET_GATE, NONE, ROPE, Family
 from interp.studies.published import FAMILY, PUBLISHED
 from interp.studies.study import StudyInput
-from interp.studies.training_record import recorded_steps
+from interp.studies.training_record import in_points, recorded_steps
 from interp.tables import analysis_table
 from interp.training.family import run_name
 from interp.training.train import METRICS_FILE
@@ -148,8 +148,7 @@ def curve_table(given: StudyInput, family: Family) -> tuple[pd.DataFrame, list[s
             steps = recorded_steps(given, family.name(member, seed))
             if not steps:
                 missing.append(f"{family.name(member, seed)} has no {METRICS_FILE}: no curve of it")
-            for start in range(0, len(steps), STEPS_OF_A_POINT):
-                of_point = steps[start : start + STEPS_OF_A_POINT]
+            for of_point in in_points(steps, STEPS_OF_A_POINT):
                 rows.append(
                     {
                         "checkpoint": run_name(member, seed),

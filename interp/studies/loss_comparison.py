@@ -103,7 +103,7 @@ def run(given: StudyInput) -> Finding:
     all_losses = loss_table(given, losses, recorded)
     checkpoints = differences(losses, [(name, ROPE) for name in VARIANTS])
     by_seed = seed_differences(recorded, seeds)
-    per_head = per_head_differences(given, beside)
+    per_head = per_head_differences(recorded, beside)
     training = training_table(runs)
     alike = [long_runs, *map(names_of_seed, seeds), *([[PER_HEAD, *beside]] if beside else [])]
     verdicts = []

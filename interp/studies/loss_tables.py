@@ -222,13 +222,16 @@ def beside_per_head(given: StudyInput) -> list[str]:
     ]
 
 
-def per_head_differences(given: StudyInput, beside: Sequence[str]) -> pd.DataFrame:
+def per_head_differences(losses: RecordedLosses, beside: Sequence[str]) -> pd.DataFrame:
     """Recorded loss of the per-head model minus that of others of its seed, per language.
+
+    Args:
+        losses: Of all of them.
+        beside: The others.
 
     Returns:
         An analysis table, without intervals: of each there is one run.
     """
-    losses = recorded_losses(given, [PER_HEAD, *beside] if beside else [])
     rows = [
         {"checkpoint": PER_HEAD, "reference": name, "group": words, "n": 1}
         | _STATISTIC

@@ -11,7 +11,7 @@ from interp.reports.chart import Chart
 from interp.reports.line_chart import Axis, Line, Panel, line_chart
 from interp.studies.loss_tables import ROPE, SEEDS, VARIANTS
 from interp.studies.study import StudyInput
-from interp.studies.training_record import Step, recorded_steps
+from interp.studies.training_record import Step, in_points, recorded_steps
 from interp.tables import analysis_table, rows_of
 from interp.training.recipe import Keeping, Recipe
 
@@ -125,8 +125,7 @@ def way_chart(table: pd.DataFrame) -> Chart:
 def _by_step(run: Run, reference: Run | None) -> list[dict[str, Any]]:
     beside = {step.number: step.loss_nats for step in reference.steps} if reference else {}
     rows = []
-    for start in range(0, len(run.steps), STEPS_OF_A_POINT):
-        steps = run.steps[start : start + STEPS_OF_A_POINT]
+    for steps in in_points(run.steps, STEPS_OF_A_POINT):
         about = {"checkpoint": run.name, "group": f"step {steps[-1].number}", "n": len(steps)}
         loss = float(np.mean([step.loss_nats for step in steps]))
         rows.append(about | {"statistic": BY_STEP, "value": loss})
@@ -151,25 +150,21 @@ def _of_same_windows(long: Run, short: Run) -> list[dict[str, Any]]:
         for each in recipes
     ]
     beside = {step.number: step.loss_nats for step in short.warm}
-    found = [
-        (step.number, step.loss_nats - beside[step.number])
-        for step in long.warm
-        if step.number <= last and step.number in beside
-    ]
-    if alike[0] != alike[1] or not found:
+    shared = [step for step in long.warm if step.number <= last and step.number in beside]
+    if alike[0] != alike[1] or not shared:
         return []
     points = [
-        abs(np.mean([difference for _, difference in found[start : start + STEPS_OF_A_POINT]]))
-        for start in range(0, len(found), STEPS_OF_A_POINT)
+        abs(np.mean([step.loss_nats - beside[step.number] for step in steps]))
+        for steps in in_points(shared, STEPS_OF_A_POINT)
     ]
     return [
         {
             "checkpoint": long.name,
             "reference": short.name,
             "statistic": SAME_WINDOWS,
-            "group": f"steps {found[0][0]:,} to {found[-1][0]:,}",
+            "group": f"steps {shared[0].number:,} to {shared[-1].number:,}",
             "value": float(np.mean(points)),
-            "n": len(found),
+            "n": len(shared),
             "note": f"on {long.hardware}, and on {short.hardware}",
         }
     ]

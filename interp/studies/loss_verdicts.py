@@ -35,9 +35,14 @@ def checkpoint_verdict(name: str, table: pd.DataFrame) -> Verdict:
 def per_head_verdict(table: pd.DataFrame) -> Verdict:
     """What `loss_tables.differences` say of the per-head model beside those of its seed."""
     rows = rows_of(table)
-    here = [f"{_difference_in_words(row)} from {_kind_of(row['reference'])}" for row in rows]
+    here = [
+        f"{_difference_in_words(row)} from {_KINDS[_kind_of(row['reference'])]}" for row in rows
+    ]
     far = [row for row in rows if abs(row["value"]) >= MARGIN_NATS]
-    said = [f"{_direction(row)} than {_kind_of(row['reference'])} in {row['group']}" for row in far]
+    said = [
+        f"{_direction(row)} than {_KINDS[_kind_of(row['reference'])]} in {row['group']}"
+        for row in far
+    ]
     answer = ", ".join(said) or f"it has, to within {MARGIN_NATS} nats per byte"
     difference = LOSS_NATS["per-layer-per-head"] - LOSS_NATS["rope"]
     return Verdict(
@@ -82,7 +87,9 @@ def training_verdicts(table: pd.DataFrame) -> list[Verdict]:
     rows = rows_of(table)
     if not rows:
         return []
-    of_kinds = {kind: [row for row in rows if _is_of(row, kind)] for kind in _KINDS}
+    of_kinds = {
+        kind: [row for row in rows if _kind_of(row["checkpoint"]) == kind] for kind in _KINDS
+    }
     return [_jumps_verdict(of_kinds), *_rounding_verdict(rows)]
 
 
@@ -185,8 +192,5 @@ def _difference_in_words(row: Row) -> str:
 
 
 def _kind_of(name: str) -> str:
-    return _KINDS[name.partition("-seed")[0]]
-
-
-def _is_of(row: Row, kind: str) -> bool:
-    return row["checkpoint"] == kind or row["checkpoint"].startswith(f"{kind}-seed")
+    """The name of the long run of its kind."""
+    return name.partition("-seed")[0]

@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from interp.corpus.files import shown
@@ -23,6 +24,12 @@ class Step:
     number: int
     loss_nats: float
     gradient_norm: float
+
+
+def in_points(steps: Sequence[Step], size: int) -> Iterator[Sequence[Step]]:
+    """The steps, ``size`` at a time: single ones are too noisy for a curve."""
+    for start in range(0, len(steps), size):
+        yield steps[start : start + size]
 
 
 def recorded_steps(given: StudyInput, name: str) -> list[Step]:
