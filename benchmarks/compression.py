@@ -19,7 +19,8 @@ from pathlib import Path
 
 import numpy as np
 
-from interp.checkpoints.load import CONFIG_FILE, load
+from interp.checkpoints.folder import CONFIG_FILE
+from interp.checkpoints.load import load
 from interp.checkpoints.save import write_config
 from interp.corpus.windows import training_windows
 from interp.text import D_VOCAB, SEPARATOR, encode

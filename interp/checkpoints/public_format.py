@@ -13,8 +13,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from interp.checkpoints.load import LONGEST_NAME, empty_model, refuse_git_lfs_pointer
+from interp.checkpoints.config_file import LONGEST_NAME
 from interp.checkpoints.save import save
+from interp.checkpoints.weights_file import empty_model, refuse_git_lfs_pointer
 from interp.errors import CheckpointError, reason
 from interp.model import IncrementsConfig, ModelConfig, Transformer
 from interp.text import D_VOCAB, display

@@ -14,7 +14,8 @@ from safetensors.torch import save_file
 
 import interp
 from interp.checkpoints.card import model_card
-from interp.checkpoints.load import CARD_FILE, CONFIG_FILE, FACTS, FORMAT_VERSION, WEIGHTS_FILE
+from interp.checkpoints.config_file import FACTS, FORMAT_VERSION
+from interp.checkpoints.folder import CARD_FILE, CONFIG_FILE, WEIGHTS_FILE
 from interp.corpus.split import Split
 from interp.errors import OutputError, reason
 from interp.files import replacing

@@ -10,7 +10,7 @@ from typing import Any
 
 import filelock
 
-from interp.checkpoints.load import CARD_FILE, CONFIG_FILE, WEIGHTS_FILE
+from interp.checkpoints.folder import CARD_FILE, CONFIG_FILE, WEIGHTS_FILE
 from interp.checkpoints.save import write_config
 from interp.errors import OutputError, RecipeError, reason
 from interp.files import is_partial, make_folder, replacing

@@ -14,7 +14,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal
 
-from interp.checkpoints.load import LONGEST_NAME, require_name
+from interp.checkpoints.config_file import LONGEST_NAME, require_name
 from interp.corpus.files import STANDARD_INPUT
 from interp.corpus.hub import PREFIX
 from interp.errors import RecipeError, reason
