@@ -24,7 +24,7 @@ from interp.checkpoints.load import load
 from interp.checkpoints.save import write_config
 from interp.corpus.windows import training_windows
 from interp.text import D_VOCAB, SEPARATOR, encode
-from interp.training.recipe import Recipe
+from interp.training.recipe_file import recipe_from_dict
 from interp.training.text import read_text
 
 ORDER = 5
@@ -38,7 +38,7 @@ def main() -> None:
     arguments = parser.parse_args()
 
     checkpoint = load(arguments.checkpoint)
-    recipe = Recipe.from_dict(checkpoint.config["recipe"])
+    recipe = recipe_from_dict(checkpoint.config["recipe"])
     text = read_text(recipe)
     windows = training_windows(
         [corpus.tokens for corpus in text.packed.values()],

@@ -75,7 +75,7 @@ def verify_encoding(
 def _setting(written: str) -> tuple[str, Any]:
     """The key and the value of a setting, which is TOML or plain text."""
     from interp.errors import UsageError
-    from interp.training.recipe import value_of
+    from interp.training.recipe_file import value_of
 
     key, equals, text = written.partition("=")
     if not equals or not key:

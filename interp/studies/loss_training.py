@@ -14,6 +14,7 @@ from interp.studies.study import StudyInput
 from interp.studies.training_record import Step, in_points, recorded_steps
 from interp.tables import analysis_table, rows_of
 from interp.training.recipe import Keeping, Recipe
+from interp.training.recipe_file import recipe_from_dict
 
 STEPS_OF_A_POINT = 100
 """Steps whose training losses are one point of a curve: single steps are noisy."""
@@ -67,7 +68,7 @@ def recorded_runs(given: StudyInput, seeds: Sequence[int]) -> dict[str, Run]:
             steps = recorded_steps(given, name)
             if steps:
                 config = given.checkpoint(name).config
-                recipe, hardware = Recipe.from_dict(config["recipe"] or {}), config["hardware"]
+                recipe, hardware = recipe_from_dict(config["recipe"] or {}), config["hardware"]
                 found[name] = Run(name, kind, f"{ROPE}{suffix}", steps, recipe, hardware or "")
     return found
 

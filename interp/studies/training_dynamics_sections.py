@@ -13,7 +13,7 @@ from interp.reports.step_chart import step_chart
 from interp.studies.study import LANGUAGES
 from interp.studies.training_dynamics_verdicts import CHANCE, LETTER, SPACE, Runs, ceiling_of
 from interp.tables import Row, rows_of, select
-from interp.training.recipe import Recipe
+from interp.training.recipe_file import recipe_from_dict
 
 SHOWN_CLASSES = {
     LETTER: "en",
@@ -139,7 +139,7 @@ def _loss_chart(runs: Runs, losses: pd.DataFrame) -> Chart:
 def _rates_in_words(finished: Checkpoint) -> str:
     if not finished.config["recipe"]:
         return ""
-    optimization = Recipe.from_dict(finished.config["recipe"]).optimization
+    optimization = recipe_from_dict(finished.config["recipe"]).optimization
     words = (
         f"The learning rate rises to {optimization.learning_rate:g} until step "
         f"{optimization.warmup_steps:,}"

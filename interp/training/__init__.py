@@ -2,7 +2,8 @@
 
 from interp.training.processes import Processes, StoppedElsewhere, joined
 from interp.training.progress import TrainingProgress, TrainingResult
-from interp.training.recipe import Recipe, load_recipe, shipped_recipes
+from interp.training.recipe import Recipe
+from interp.training.recipe_file import load_recipe, recipe_from_dict, shipped_recipes
 from interp.training.train import train
 
 __all__ = [
@@ -13,6 +14,7 @@ __all__ = [
     "TrainingResult",
     "joined",
     "load_recipe",
+    "recipe_from_dict",
     "shipped_recipes",
     "train",
 ]

@@ -17,6 +17,7 @@ from interp.files import is_partial, make_folder, replacing
 from interp.training.held_out import HeldOutLoss
 from interp.training.processes import Processes
 from interp.training.recipe import Recipe
+from interp.training.recipe_file import recipe_from_dict
 from interp.training.state import holds_only_states, saved_steps
 from interp.training.text import TrainingText, read_text
 
@@ -95,7 +96,7 @@ def recorded_run(recipe: Recipe, out: Path) -> RecordedRun | None:
         is_done = config.get("is_done") and (out / WEIGHTS_FILE).is_file()
         losses = config["held_out_loss"] if is_done else None
         recorded = RecordedRun(
-            recipe=Recipe.from_dict(config["recipe"]),
+            recipe=recipe_from_dict(config["recipe"]),
             step=int(config["step"]),
             held_out=losses and {name: HeldOutLoss(**loss) for name, loss in losses.items()},
             fingerprints={n: c["fingerprint"] for n, c in (config["corpora"] or {}).items()},

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from interp.errors import InterpError
-from interp.training import Recipe, train
+from interp.training import Recipe, recipe_from_dict, train
 
 WORDS = ("increments", "lie", "between", "bytes", "and", "the", "model", "learns", "字节", "之间")
 
@@ -43,7 +43,7 @@ def small_recipe(train: Path, **settings: Any) -> Recipe:
     for key, value in settings.items():
         part, _, name = key.rpartition("__")
         (values[part] if part else values)[name] = value
-    return Recipe.from_dict(values)
+    return recipe_from_dict(values)
 
 
 def weights(out: Path) -> bytes:

@@ -9,7 +9,7 @@ from small_runs import config, metrics, weights
 from interp.checkpoints import load
 from interp.errors import OutputError, RecipeError, UsageError
 from interp.model import Transformer
-from interp.training import Recipe, load_recipe, shipped_recipes, train
+from interp.training import Recipe, load_recipe, recipe_from_dict, shipped_recipes, train
 from interp.training.family import MEMBERS, TrainedMember, family_runs, train_family
 from interp.training.text import read_text
 
@@ -31,7 +31,7 @@ def tiny_recipe(folder: Path, **changed) -> Recipe:
         "model": {"d_model": 16, "n_heads": 2, "n_layers": 4, "d_mlp": 16, "n_ctx": 16},
         "optimization": {"steps": 2, "batch_size": 2, "micro_batch_size": 2, "warmup_steps": 1},
     }
-    return Recipe.from_dict(values | changed)
+    return recipe_from_dict(values | changed)
 
 
 @pytest.fixture(scope="module")

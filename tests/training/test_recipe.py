@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from interp.errors import RecipeError
 from interp.model import IncrementsConfig, RopeConfig
-from interp.training import Recipe, load_recipe, shipped_recipes
+from interp.training import load_recipe, recipe_from_dict, shipped_recipes
 from interp.training.recipe import Optimization
 
 WRITTEN = """
@@ -98,7 +98,7 @@ def test_a_recipe_survives_the_way_through_the_checkpoint(written, encoding):
     recipe = load_recipe(written, settings)
     assert isinstance(recipe.model.position, RopeConfig)
     plain = json.loads(json.dumps(recipe.to_dict()))
-    assert Recipe.from_dict(plain) == recipe
+    assert recipe_from_dict(plain) == recipe
 
 
 def test_the_shipped_recipes_are_whole():
@@ -107,7 +107,7 @@ def test_the_shipped_recipes_are_whole():
         recipe = load_recipe(name)
         of_one = {"python-source": {"python"}, "family-characters": {"characters"}}
         assert set(recipe.corpora) == of_one.get(name, {"en", "zh"})
-        assert Recipe.from_dict(recipe.to_dict()) == recipe
+        assert recipe_from_dict(recipe.to_dict()) == recipe
 
 
 def test_the_reference_recipe_is_the_published_one():
@@ -283,7 +283,7 @@ def test_no_value_of_any_kind_breaks_the_reading(value, key):
     values = tomllib.loads(WRITTEN) | {key: value}
     message = ""
     try:
-        Recipe.from_dict(values)
+        recipe_from_dict(values)
     except RecipeError as error:
         message = str(error)
     assert len(message.splitlines()) <= 1
@@ -291,7 +291,7 @@ def test_no_value_of_any_kind_breaks_the_reading(value, key):
 
 def test_the_values_given_are_not_changed():
     values = tomllib.loads(WRITTEN)
-    Recipe.from_dict(values)
+    recipe_from_dict(values)
     assert values == tomllib.loads(WRITTEN)
 
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from interp.training import Recipe
+from interp.training import Recipe, recipe_from_dict
 
 SECTIONS: dict[str, dict[str, Any]] = {
     "model": {"d_model": 16, "n_heads": 2, "n_layers": 1, "d_mlp": 16, "n_ctx": 16},
@@ -38,4 +38,4 @@ def recipe_of_two(folder: Path, **changed: Any) -> Recipe:
     for key, value in changed.items():
         part, _, name = key.rpartition("__")
         (values[part] if part else values)[name] = value
-    return Recipe.from_dict(values)
+    return recipe_from_dict(values)
