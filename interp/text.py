@@ -135,6 +135,21 @@ def display(character: bytes) -> str:
     return _display_one(shown)
 
 
+def one_line(words: str) -> str:
+    """``words`` on one line, in which nothing acts on a terminal or a page, as in `display`."""
+    if words.isprintable():
+        return words
+    try:
+        return display(words.encode("utf-8", "surrogateescape"))
+    except UnicodeEncodeError:  # half of a surrogate pair, which no file name can hold
+        return display(words.encode("utf-8", "surrogatepass"))
+
+
+def counted(number: int, noun: str) -> str:
+    """``1 row``, ``2,000 rows``."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def byte_classes(content: bytes) -> Int8[np.ndarray, " pos"]:
     """The class of every token of a text, as an index into `BYTE_CLASSES`.
 

@@ -21,6 +21,7 @@ from interp.text import (
     encode,
     grapheme_spans,
     n_invalid_bytes,
+    one_line,
     vocabulary_classes,
     window_spans,
 )
@@ -254,6 +255,19 @@ def test_a_stride_that_leaves_gaps_is_refused(stride):
 )
 def test_what_a_character_shows_as(character, shown):
     assert display(character) == shown
+
+
+@pytest.mark.parametrize(
+    ("words", "shown"),
+    [
+        ("a name", "a name"),
+        ("two\nlines\x1b[31m", "two␊lines␛[31m"),
+        ("caf\udce9", "caf<E9>"),
+        ("half \ud800", "half <ED><A0><80>"),
+    ],
+)
+def test_words_from_outside_stand_on_one_line(words, shown):
+    assert one_line(words) == shown
 
 
 @given(contents)

@@ -33,9 +33,9 @@ from interp.analyses.word_pairs import (
     WordPair,
     after_other_first_words,
 )
-from interp.corpus.rows import counted
 from interp.extraction.increment_table import IncrementTable, layer_and_head
 from interp.tables import SEEN_BEFORE, SEEN_CHARACTER, SEEN_LEAD_BYTE, analysis_table
+from interp.text import counted
 
 SIGNALS = ("increment", "surprisal", "entropy")
 """What is to be extracted of the texts."""

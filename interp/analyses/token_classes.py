@@ -68,7 +68,7 @@ def token_classes(
     """
     if language not in TOKENIZERS:
         raise InputError(
-            f"token classes: no tokenizer for the language {shown(language)}",
+            f"token classes: no tokenizer for the language {text.one_line(language)}",
             f"There is one for: {', '.join(TOKENIZERS)}.",
         )
     totals = ClassTotals(len(TOKEN_CLASSES), len(table.columns(signal)))
@@ -157,5 +157,5 @@ def _baseline_rows(
 
 
 def _place(document: DocumentSignal) -> str:
-    of_row = f", text {shown(document.id)}" if document.id else ""
+    of_row = f", text {text.one_line(document.id)}" if document.id else ""
     return f"{shown(document.source)}{of_row}"

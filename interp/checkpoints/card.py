@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from interp.corpus.rows import counted
+from interp.text import counted
 
 
 def model_card(config: dict[str, Any]) -> str:

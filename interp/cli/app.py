@@ -20,7 +20,7 @@ from interp.cli.import_ import import_checkpoint
 from interp.cli.inspect import inspect
 from interp.cli.loss_by_position import loss_by_position
 from interp.cli.merge import merge
-from interp.cli.output import INTERRUPTED, one_line, use_any_encoding
+from interp.cli.output import INTERRUPTED, use_any_encoding
 from interp.cli.reference_agreement import reference_agreement
 from interp.cli.report import report
 from interp.cli.study import study
@@ -227,5 +227,7 @@ def _run(program: typer.Typer, arguments: Sequence[str] | None) -> int:
 
 
 def _say(message: str, hint: str | None = None) -> None:
+    from interp.text import one_line
+
     lines = [f"interp: {message}", *([hint] if hint else [])]
     sys.stderr.writelines(f"{one_line(line)}\n" for line in lines)

@@ -13,7 +13,6 @@ from interp.cli.rendering import (
     table_of,
     whole,
 )
-from interp.corpus.rows import counted
 from interp.tables import (
     EVERY_GAP,
     SEEN_BEFORE,
@@ -23,6 +22,7 @@ from interp.tables import (
     rows_of,
     score_name,
 )
+from interp.text import counted
 
 _SEEN = {SEEN_BEFORE: "–", SEEN_LEAD_BYTE: "lead", SEEN_CHARACTER: "all"}
 

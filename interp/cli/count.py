@@ -42,13 +42,14 @@ def count(
     than chance two letters meet, and how many others stand beside each. Those of Chinese
     Wikipedia are shipped.
     """
-    from interp.cli.output import JSON, Output, one_line, write_utf8
+    from interp.cli.output import JSON, Output, write_utf8
     from interp.cli.reading import refuse_replacing, text_input
 
     output = Output.chosen(as_json=as_json, as_csv=False, quiet=quiet)
     given = text_input(files, corpus, limit)
     from interp.analyses.count_characters import count_characters
     from interp.studies.reading import Warnings, documents_of, stage
+    from interp.text import one_line
 
     refuse_replacing(out, files, corpus)
     warnings = Warnings(output.warn)

@@ -121,7 +121,7 @@ def extract(
 def say_what_is_kept(output: "Output", table: "IncrementTable", out: str) -> None:
     """Print the share of saturated entries per column, and say where the table is."""
     from interp.cli.rendering import saturation_table
-    from interp.corpus.rows import counted
+    from interp.text import counted
 
     found = _saturated_shares(table)
     output.result(found, lambda: saturation_table(found))

@@ -24,11 +24,12 @@ def inspect(
 
     It is loaded and checked in full; nothing in it is run.
     """
-    from interp.cli.output import CSV, JSON, Output, one_line, write_utf8
+    from interp.cli.output import CSV, JSON, Output, write_utf8
     from interp.cli.reading import load_checkpoint
 
     output = Output.chosen(as_json=as_json, as_csv=as_csv, quiet=quiet)
     from interp.studies.facts import checkpoint_facts, checkpoint_values
+    from interp.text import one_line
 
     checkpoint = load_checkpoint(ckpt, rope_scaling=rope_scaling)
     facts = [(one_line(name), one_line(value)) for name, value in checkpoint_facts(checkpoint)]

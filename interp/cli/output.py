@@ -90,6 +90,8 @@ class Output:
 
         Where the terminal is narrower than a table, it breaks lines, and no number is cut.
         """
+        from interp.text import one_line
+
         console = _console(sys.stdout)
         console.width = max(console.width, TABLE_WIDTH)
         for number, each in enumerate(rendered):
@@ -200,22 +202,12 @@ class Output:
                 self._progress = None
 
     def _say(self, line: str) -> None:
+        from interp.text import one_line
+
         if self._progress is not None:  # above the live line, not into it
             self._progress.console.print(one_line(line), soft_wrap=True)
         else:
             sys.stderr.write(f"{one_line(line)}\n")
-
-
-def one_line(words: str) -> str:
-    """``words`` on one line, in which nothing acts on a terminal."""
-    if words.isprintable():
-        return words
-    from interp.text import display
-
-    try:
-        return display(words.encode("utf-8", "surrogateescape"))
-    except UnicodeEncodeError:
-        return display(words.encode("utf-8", "surrogatepass"))
 
 
 def training_line(at: "TrainingProgress") -> str:

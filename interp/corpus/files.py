@@ -19,7 +19,7 @@ from typing import IO
 
 from interp.errors import InputError, reason
 from interp.files import GIT_LFS_POINTER
-from interp.text import Content, display
+from interp.text import Content, one_line
 
 STANDARD_INPUT = "-"
 
@@ -59,12 +59,7 @@ class OneTimeStreams:
 
 def shown(path: str) -> str:
     """A file name on one line, with every control and invalid byte made visible."""
-    if path == STANDARD_INPUT:
-        return "standard input"
-    try:
-        return display(path.encode("utf-8", "surrogateescape"))
-    except UnicodeEncodeError:  # half of a surrogate pair, which no file system can hold
-        return display(path.encode("utf-8", "surrogatepass"))
+    return "standard input" if path == STANDARD_INPUT else one_line(path)
 
 
 def source_name(path: str) -> str:

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from interp.corpus.files import shown
 from interp.corpus.rows import Row, first_line, row_from_object
 from interp.errors import InputError, UsageError
+from interp.text import one_line
 
 PREFIX = "hub:"
 
@@ -31,7 +31,7 @@ class HubCorpus:
         match = re.fullmatch(r"hub:([\w.-]+/[\w.-]+)(?:/([\w.,=+-]+))?", spec, re.ASCII)
         if match is None:
             raise UsageError(
-                f"not the address of a data set: {shown(spec)}",
+                f"not the address of a data set: {one_line(spec)}",
                 "Write hub:OWNER/NAME/CONFIG, such as hub:wikimedia/wikipedia/20231101.zh.",
             )
         return cls(match[1], match[2])
@@ -95,7 +95,7 @@ class HubCorpus:
         status = getattr(getattr(error, "response", None), "status_code", None)
         words = first_line(str(error))
         if isinstance(error, ValueError):  # no such config or split: the message lists them
-            words = shown(" ".join(str(error).split())[:500])
+            words = one_line(" ".join(str(error).split())[:500])
             hint = "The config is the last part of hub:OWNER/NAME/CONFIG; the split is train."
         elif status in (401, 403, 404):
             words = "there is no such data set, or it needs a login"

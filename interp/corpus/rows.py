@@ -16,7 +16,7 @@ from typing import IO, Any
 from interp.corpus.documents import Document
 from interp.corpus.files import shown
 from interp.errors import InputError, reason
-from interp.text import BYTE_ORDER_MARK, Content, n_invalid_bytes
+from interp.text import BYTE_ORDER_MARK, Content, counted, n_invalid_bytes, one_line
 
 Warn = Callable[[str], None]
 
@@ -133,7 +133,7 @@ def row_from_object(value: dict[str, Any], *, where: str, keeps_invalid_bytes: b
         keeps_invalid_bytes: Whether U+DC80-U+DCFF in the text stand for single bytes.
     """
     if "text" not in value:
-        names = ", ".join(shown(str(name)) for name in list(value)[:12]) or "none"
+        names = ", ".join(one_line(str(name)) for name in list(value)[:12]) or "none"
         raise InputError(
             f'{where}: there is no field "text"; it has: {names}',
             'Give the field that holds the text the name "text".',
@@ -169,15 +169,10 @@ def invalid_bytes_warning(place: str, n_invalid: int) -> str:
     return f"{place}: {counted(n_invalid, 'byte')} {are} not valid UTF-8 (kept as found)"
 
 
-def counted(number: int, noun: str) -> str:
-    """``1 row``, ``2,000 rows``."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
 def first_line(words: str) -> str:
     """The first line of another library's message, without its full stop."""
     lines = words.strip().splitlines() or ["no reason given"]
-    return shown(re.sub(r"^\[Errno -?\d+\] ", "", lines[0]).rstrip(".")[:300])
+    return one_line(re.sub(r"^\[Errno -?\d+\] ", "", lines[0]).rstrip(".")[:300])
 
 
 _N_BLOCK_BYTES = 2**20
@@ -238,7 +233,7 @@ def _parquet_columns(schema: Any, place: str) -> list[str]:
 
     names = list(schema.names)
     if names.count("text") != 1:
-        found = ", ".join(shown(name) for name in names[:12]) or "none"
+        found = ", ".join(one_line(name) for name in names[:12]) or "none"
         how_many = "there is no column" if "text" not in names else "more than one column is named"
         raise InputError(
             f'{place}: {how_many} "text"; it has: {found}',

@@ -27,14 +27,13 @@ from interp.corpus.hub import PREFIX, HubCorpus
 from interp.corpus.rows import (
     Warn,
     count_invalid_bytes,
-    counted,
     documents_from_rows,
     invalid_bytes_warning,
     json_rows,
     parquet_rows,
 )
 from interp.errors import InputError, UsageError
-from interp.text import BYTE_ORDER_MARK, Content, drop_byte_order_mark
+from interp.text import BYTE_ORDER_MARK, Content, counted, drop_byte_order_mark, one_line
 
 SAMPLE_LANGUAGES = ("en", "zh")
 
@@ -222,7 +221,7 @@ def sample_documents(language: str | None = None) -> Iterator[Document]:
     """The short articles inside the package, in one language (``en``, ``zh``) or in all."""
     if language is not None and language not in SAMPLE_LANGUAGES:
         raise UsageError(
-            f"there is no sample text in {shown(language)}",
+            f"there is no sample text in {one_line(language)}",
             f"There is one in: {', '.join(SAMPLE_LANGUAGES)}.",
         )
     for name in SAMPLE_LANGUAGES if language is None else (language,):

@@ -10,12 +10,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from interp.corpus.documents import Document
-from interp.corpus.rows import counted
 from interp.errors import InputError
 from interp.extraction.batches import forget_pages
 from interp.extraction.increment_table import DOCUMENT_SCHEMA, ROW_GROUP
 from interp.extraction.shards import WHOLE, Shard
-from interp.text import Content
+from interp.text import Content, counted
 from interp.tokenizer import Tokenizer, with_place
 
 _READ_BYTES = 1 << 20

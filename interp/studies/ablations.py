@@ -16,7 +16,6 @@ from interp.analyses.ablation import (
     loss_changes,
 )
 from interp.checkpoints import Checkpoint
-from interp.corpus.rows import counted
 from interp.corpus.sources import TextInput, ignore
 from interp.errors import UsageError
 from interp.extraction.increment_table import IncrementTable
@@ -25,6 +24,7 @@ from interp.extraction.signals import increment_columns
 from interp.model import IncrementsConfig
 from interp.segmentation import find_segmenter
 from interp.studies.reading import Progress, Warnings, increments_of
+from interp.text import counted
 from interp.tokenizer import BYTES
 
 SIGNALS = ("increment", SIGNAL)

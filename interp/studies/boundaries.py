@@ -16,7 +16,6 @@ from interp.analyses.character_counts import (
 from interp.analyses.scored_gaps import ALL_DOCUMENTS, LEAD_BYTE, ScoredGaps, gather
 from interp.analyses.word_boundaries import area_table
 from interp.checkpoints import Checkpoint
-from interp.corpus.rows import counted
 from interp.corpus.sources import TextInput, ignore
 from interp.errors import InputError, UsageError
 from interp.extraction.increment_table import IncrementTable
@@ -32,6 +31,7 @@ from interp.studies.reading import (
     stage,
 )
 from interp.tables import PROBE
+from interp.text import counted
 
 BOUNDARY_SIGNALS = ("increment", "surprisal", "entropy")
 """What is read for word boundaries where nothing else is asked for: the increments, and what the

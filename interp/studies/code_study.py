@@ -6,7 +6,6 @@ import pandas as pd
 
 from interp.analyses.python_tokens import TOKEN_CLASSES
 from interp.analyses.token_classes import BYTE_MEAN, EXCESS, NOT_TOKENIZED, token_classes
-from interp.corpus.rows import counted
 from interp.corpus.sources import ignore
 from interp.extraction.increment_table import IncrementTable
 from interp.reports.chart import Chart
@@ -27,6 +26,7 @@ from interp.studies.code_verdicts import (
 from interp.studies.reading import Progress, stage
 from interp.studies.study import Finding, Study, StudyInput
 from interp.tables import row_name, rows_of
+from interp.text import counted
 
 LANGUAGE = "python"
 PYTHON, BILINGUAL = "python-per-layer", ("en-zh-per-layer", "en-zh-shared")

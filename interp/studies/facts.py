@@ -5,9 +5,9 @@ from typing import Any
 
 from interp.checkpoints import Checkpoint
 from interp.checkpoints.card import beside_rotation
-from interp.corpus.rows import counted
 from interp.corpus.split import Split
 from interp.model import RopeConfig
+from interp.text import counted
 
 UNKNOWN = "not known"
 

@@ -8,7 +8,6 @@ import pandas as pd
 import interp
 from interp.analyses.byte_classes import COUNTS_UNKNOWN, RUNNING_TEXT, VOCABULARY
 from interp.checkpoints import Checkpoint
-from interp.corpus.rows import counted
 from interp.extraction.increment_table import IncrementTable
 from interp.model import IncrementsConfig
 from interp.reports import page as pages
@@ -17,8 +16,8 @@ from interp.reports.charts import auc_chart, baseline_chart, byte_class_chart
 from interp.reports.pictures import position_picture
 from interp.reports.position_plot import position_plot
 from interp.studies.facts import held_out_loss_in_words, model_in_words, training_in_words
-from interp.studies.plots import drawn_documents, harmless, position_traces
-from interp.text import display
+from interp.studies.plots import drawn_documents, position_traces
+from interp.text import counted, display, one_line
 from interp.tokenizer import BYTES
 
 MAX_WARNINGS = 30
@@ -148,7 +147,7 @@ def first_look_page(
         sections=sections,
         footer=f"Made by interp {interp.__version__}.",
         description=_DESCRIPTION.format(
-            text=f"{harmless(text)}{_opening(traces)}",
+            text=f"{one_line(text)}{_opening(traces)}",
             token=token,
             words=", and whether it knows where Chinese words end" if is_bytes else "",
         ),
@@ -243,7 +242,7 @@ def _facts(
         ("Command", command),
     ]
     # names of texts and corpora, and the command's own text, may hold anything
-    return [(name, harmless(value)) for name, value in facts if value]
+    return [(name, one_line(value)) for name, value in facts if value]
 
 
 def _saturation_in_words(increments: IncrementTable) -> str:

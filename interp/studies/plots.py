@@ -60,12 +60,7 @@ def document_title(source: str, document_id: str) -> str:
     """What a text is called on a page, on one line."""
     if source == LITERAL_SOURCE and not document_id:
         return "The text given"
-    return " · ".join(harmless(name) for name in (source, document_id) if name)
-
-
-def harmless(words: str) -> str:
-    """``words`` on one line, in which nothing acts: control characters are shown as such."""
-    return text.display(words.encode("utf-8", "backslashreplace"))
+    return " · ".join(text.one_line(name) for name in (source, document_id) if name)
 
 
 def language_of(content: bytes) -> str:

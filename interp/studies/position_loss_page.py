@@ -12,16 +12,15 @@ from interp.analyses.loss_by_position import (
     SMOOTHED_HOW,
     position_of,
 )
-from interp.corpus.rows import counted
 from interp.reports import page as pages
 from interp.reports.chart import Chart, estimate_text, remarks_on
 from interp.reports.line_chart import Axis, Line, Panel, line_chart
 from interp.reports.markup import Html
 from interp.reports.verdicts import side_by_side
 from interp.studies.facts import model_in_words, training_in_words
-from interp.studies.plots import harmless
 from interp.studies.position_losses import PositionLosses
 from interp.tables import Row, rows_of
+from interp.text import counted, one_line
 
 _LEAD = (
     "How surprised a model is by the next token, by how many tokens of its window it has read: "
@@ -66,7 +65,7 @@ def position_loss_page(found: PositionLosses, *, text: str, command: str) -> str
     return pages.page(
         "Loss by input position",
         lead=[_LEAD],
-        facts=[(name, harmless(value)) for name, value in _facts(found, text, command)],
+        facts=[(name, one_line(value)) for name, value in _facts(found, text, command)],
         warnings=[
             *found.warnings,
             *(f"{doubt[0].upper()}{doubt[1:]}." for doubt in found.doubts()),
@@ -74,7 +73,7 @@ def position_loss_page(found: PositionLosses, *, text: str, command: str) -> str
         ],
         sections=sections,
         footer=f"Made by interp {interp.__version__}.",
-        description=f"The loss of {', '.join(found.names)} by input position, on {harmless(text)}.",
+        description=f"The loss of {', '.join(found.names)} by input position, on {one_line(text)}.",
     )
 
 

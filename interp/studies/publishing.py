@@ -6,17 +6,16 @@ import interp
 from interp import tables
 from interp.checkpoints import Checkpoint
 from interp.checkpoints.save import versions
-from interp.corpus.rows import counted
 from interp.files import make_folder
 from interp.reports import page as pages
 from interp.reports.gallery import write_gallery
 from interp.reports.verdicts import verdict_list
 from interp.studies.facts import training_in_words
-from interp.studies.plots import harmless
 from interp.studies.registry import PAGES
 from interp.studies.study import LANGUAGES, TEXTS, TREEBANK, Finding, Study, StudyInput, treebank_of
 from interp.studies.text_files import TextFile, TextRecord, text_record
 from interp.studies.writing import write_text
+from interp.text import counted, one_line
 
 NOT_COMPARABLE = (
     "This is not, or not all of, the text that the tables of the interp repository are about: "
@@ -96,14 +95,14 @@ def _reference_arguments(given: StudyInput) -> str:
     for language, path in map(treebank_of, given.references):
         prefix = "" if language == "zh" else f"{language}="
         if Path(path).stem in given.used_treebanks:
-            name = harmless(Path(path).name)
+            name = one_line(Path(path).name)
             arguments += f" --reference {prefix}{TREEBANK}$TREEBANKS/{name}"
     return arguments
 
 
 def _place(path: Path, otherwise: str) -> str:
     """A folder as it was typed, unless that says where on this machine it lies."""
-    return otherwise if path.is_absolute() or ".." in path.parts else harmless(str(path))
+    return otherwise if path.is_absolute() or ".." in path.parts else one_line(str(path))
 
 
 def _page(
@@ -128,8 +127,8 @@ def _page(
     return pages.page(
         study.title,
         lead=[finding.question],
-        facts=[(name, harmless(value)) for name, value in _facts(given, record, command)],
-        warnings=[harmless(warning) for warning in warnings],
+        facts=[(name, one_line(value)) for name, value in _facts(given, record, command)],
+        warnings=[one_line(warning) for warning in warnings],
         sections=sections,
         footer=f"Made by interp {interp.__version__}.",
         description=study.sentence,
@@ -276,4 +275,4 @@ def _number(number: int | None) -> str:
 
 
 def _cell(words: str) -> str:
-    return harmless(words).replace("|", "\\|")
+    return one_line(words).replace("|", "\\|")

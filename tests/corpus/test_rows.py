@@ -108,6 +108,8 @@ def test_parquet_text_that_is_not_utf8_keeps_its_bytes(tmp_path):
 def test_parquet_without_texts_names_its_columns(tmp_path):
     path = write_parquet(tmp_path / "a.parquet", {"title": ["a"], "body\n": ["b"]})
     assert "it has: title, body␊" in str(refusal(path))
+    path = write_parquet(tmp_path / "b.parquet", {"-": ["a"]})
+    assert str(refusal(path)).endswith("it has: -")  # which is standard input only as a file name
 
 
 def test_parquet_with_texts_of_another_type_is_refused(tmp_path):
