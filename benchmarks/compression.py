@@ -14,6 +14,7 @@ windows that the checkpoint was trained on, and then the same held-out documents
 import argparse
 import json
 import lzma
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -24,6 +25,7 @@ from interp.checkpoints.load import load
 from interp.checkpoints.save import write_config
 from interp.corpus.windows import training_windows
 from interp.text import D_VOCAB, SEPARATOR, encode
+from interp.tokenizer import BYTES
 from interp.training.recipe_file import recipe_from_dict
 from interp.training.text import read_text
 
@@ -38,14 +40,20 @@ def main() -> None:
     arguments = parser.parse_args()
 
     checkpoint = load(arguments.checkpoint)
-    recipe = recipe_from_dict(checkpoint.config["recipe"])
-    text = read_text(recipe)
+    config = checkpoint.config
+    if checkpoint.tokenizer != BYTES or not config["held_out_loss"] or not config["corpora"]:
+        sys.exit(f"{arguments.checkpoint}: not a finished byte-level model with known text")
+    recipe = recipe_from_dict(config["recipe"])
+    text = read_text(recipe, revisions=config["revisions"])
+    for name, corpus in text.packed.items():
+        if corpus.fingerprint != config["corpora"].get(name, {}).get("fingerprint"):
+            sys.exit(f"{arguments.checkpoint}: it was not trained on what is here at {name}")
     windows = training_windows(
         [corpus.tokens for corpus in text.packed.values()],
         n_ctx=recipe.model.n_ctx,
         seed=recipe.seed,
         first=0,
-        count=checkpoint.config["step"] * recipe.optimization.batch_size,
+        count=config["step"] * recipe.optimization.batch_size,
     )
     seen = windows[:, :-1].astype(np.uint16)
     seen_bytes = seen[seen != SEPARATOR].astype(np.uint8).tobytes()
@@ -61,16 +69,16 @@ def main() -> None:
             "xz -9e": added * 8 / n_bytes,
             f"Witten-Bell {ORDER}-gram": n_gram.bits(held_out) / n_bytes,
         }
-        own = checkpoint.config["held_out_loss"][language]["bits_per_byte"]
+        own = config["held_out_loss"][language]["bits_per_byte"]
         beside = ", ".join(f"{name} {bits:.4f}" for name, bits in found[language].items())
         print(f"{language}: {n_bytes} bytes, bits per byte: this checkpoint {own:.4f}, {beside}")
     if arguments.write:
-        config = json.loads((arguments.checkpoint / CONFIG_FILE).read_text("utf-8"))
-        write_config(arguments.checkpoint, config | {"baselines": found})
+        written = json.loads((arguments.checkpoint / CONFIG_FILE).read_text("utf-8"))
+        write_config(arguments.checkpoint, written | {"baselines": found})
 
 
 def xz_size(content: bytes) -> int:
-    """Bytes of ``content`` after ``xz -9e``, whose dictionary of 64 MiB holds all of it."""
+    """Bytes of ``content`` after ``xz -9e``; its dictionary holds the last 64 MiB."""
     return len(lzma.compress(content, preset=9 | lzma.PRESET_EXTREME))
 
 

@@ -40,7 +40,7 @@ def training_flops(config: ModelConfig, batch_size: int) -> float:
 
 
 def product_rate(dtype: torch.dtype, config: ModelConfig) -> float:
-    """Operations per second of a product of the model's MLP: [2048, d_model] x [d_model, d_mlp]."""
+    """Operations per second of [2048, d_model] x [d_model, 2 d_mlp], a product of the MLP."""
     activations = torch.randn(2048, config.d_model).to(dtype)
     weights = torch.randn(2 * config.d_mlp, config.d_model).to(dtype)
     for _ in range(3):

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from interp.checkpoints.config_file import split_of
+from interp.corpus.split import Split
 from interp.text import counted
 
 
@@ -66,7 +68,7 @@ def _training(config: dict[str, Any]) -> str:
     if config["wall_seconds"] is not None:
         on = "" if config["hardware"] is None else f" on {config['hardware']}"
         lines[1] += (
-            f" {config['wall_seconds'] / 60:.0f} minutes{on} (measuring and saving included)."
+            f" {config['wall_seconds'] / 60:.0f} minutes{on}, without the measurement at the end."
         )
     if config["corpora"]:
         lines.append(_corpora(config["corpora"]))
@@ -79,17 +81,21 @@ def _training(config: dict[str, Any]) -> str:
             f"{optimization['clip_norm']:g}; seed {config['recipe']['seed']}. The whole recipe "
             "is in config.json."
         )
-    lines.append(f"Held out: {_held_out(config['split'])}; the hashes are in config.json.")
+    held_out = split_in_words(split_of(config["split"]))
+    lines.append(f"Held out: {held_out or 'not known'}.")
     lines.append("Versions: " + ", ".join(f"{k} {v}" for k, v in config["versions"].items()) + ".")
     return "\n\n".join(lines)
 
 
-def _held_out(split: dict[str, Any]) -> str:
-    n_hashes = len(split["hashes"])
-    if split.get("last"):  # the first checkpoints do not say
-        return f"the last {split['last']:.1%} of each training text, {counted(n_hashes, 'text')}"
-    by_rule = f", and {split['fraction']:.1%} of all texts by rule" if split["fraction"] else ""
-    return f"{counted(n_hashes, 'text')} by hash{by_rule}"
+def split_in_words(split: Split) -> str:
+    """What training left out; nothing where that is not known."""
+    n_hashes = len(split.hashes)
+    parts = [f"{counted(n_hashes, 'text')} whose hashes are in config.json"] if n_hashes else []
+    if split.last:
+        parts = [f"the last {split.last:.2%} of {counted(n_hashes, 'training text')}"]
+    if split.fraction:
+        parts.append(f"{split.fraction:.2%} of all texts by rule")
+    return " and ".join(parts)
 
 
 def _corpora(corpora: dict[str, Any]) -> str:

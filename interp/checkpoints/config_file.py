@@ -19,6 +19,7 @@ FORMAT_VERSION = 1
 FACTS = (
     "recipe",
     "corpora",
+    "revisions",
     "token_counts",
     "step",
     "n_steps",
@@ -68,7 +69,7 @@ def read_config(folder: Path) -> CheckpointConfig:
     config = _read_json(folder)
     try:
         architecture = ModelConfig.from_dict(_entry(config, "architecture", dict))
-        split = _split(_entry(config, "split", dict))
+        split = split_of(_entry(config, "split", dict))
         name = _entry(config, "name", str)
         require_name(name)
         tokenizer = _tokenizer(config, architecture)
@@ -132,7 +133,13 @@ def _tokenizer(config: dict[str, Any], architecture: ModelConfig) -> Tokenizer:
     return tokenizer
 
 
-def _split(split: dict[str, Any]) -> Split:
+def split_of(split: dict[str, Any]) -> Split:
+    """The split that a config has.
+
+    Raises:
+        ValueError: A value of it is of another kind than it must be.
+        KeyError: It has no ``fraction`` or ``hashes``.
+    """
     fraction, last, hashes = split["fraction"], split.get("last", 0), split["hashes"]
     for name, value in (("fraction", fraction), ("last", last)):
         if not _is_number(value):
@@ -155,7 +162,7 @@ def _check_facts(config: dict[str, Any], architecture: ModelConfig) -> None:
         and all(_is_count(count) for count in counts)
     ):
         raise ValueError(f"token_counts must be {architecture.d_vocab} counts, or null")
-    for key in ("recipe", "versions", *_BY_CORPUS):
+    for key in ("recipe", "versions", "revisions", *_BY_CORPUS):
         if not isinstance(config.get(key), dict | None):
             raise ValueError(f"{key} must be a table, or null")
     _check_numbers(config, "")

@@ -82,26 +82,26 @@ def load(
         name = f"{name} ({rope_scaling})"
     weights = file_inside(folder, WEIGHTS_FILE)
     model = read_model(weights, architecture)
-    to_device(model, device)
+    model.to(device_named(device))
     with weights.open("rb") as file:
         fingerprint = hashlib.file_digest(file, "sha256").hexdigest()
     return Checkpoint(name, folder, model, facts, fingerprint, config.split, config.tokenizer)
 
 
-def to_device(model: Transformer, device: str | None) -> torch.device:
-    """Move ``model`` to a device by its name; None is the CPU.
+def device_named(name: str | None) -> torch.device:
+    """The device of this name, once it is known to hold values; None is the CPU.
 
     Raises:
         InputError: There is no such device.
     """
     try:
-        place = torch.device(device or "cpu")
+        place = torch.device(name or "cpu")
         if place.type == "meta":
             raise RuntimeError("it holds no values")
-        model.to(place)
+        torch.empty(1, device=place)
     except (RuntimeError, AssertionError, NotImplementedError) as error:
         raise InputError(
-            f"device {device!r} cannot be used here: {str(error).partition(chr(10))[0]}",
+            f"device {name!r} cannot be used here: {str(error).partition(chr(10))[0]}",
             "Leave --device out for the CPU.",
         ) from error
     return place

@@ -51,7 +51,7 @@ class TextInput:
 
     With none of them it is the sample inside the package. Standard input and pipes are read
     once and kept, so that `documents` can be called again; the revision of a data set on the
-    Hub is asked once, so that documents and fingerprint are of the same.
+    Hub is asked once and kept, so that documents and fingerprint are of the same.
 
     Attributes:
         files: Paths, or ``-`` for standard input.
@@ -59,16 +59,17 @@ class TextInput:
         limit_bytes: The most bytes of each corpus, in whole documents; a first document that
             is larger is taken alone. It must be given for the Hub.
         literal: A text itself.
+        revisions: By data set on the Hub, the commit at which it is read; what is asked is added.
     """
 
     files: tuple[str, ...] = ()
     corpora: tuple[str, ...] = ()
     limit_bytes: int | None = None
     literal: bytes | None = None
+    revisions: dict[str, str] = field(default_factory=dict, repr=False, compare=False)
     _streams: OneTimeStreams = field(
         default_factory=OneTimeStreams, init=False, repr=False, compare=False
     )
-    _revisions: dict[str, str] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         _check_limit(self.limit_bytes)
@@ -121,7 +122,7 @@ class TextInput:
             self.corpora,
             self.limit_bytes,
             streams=self._streams,
-            revisions=self._revisions,
+            revisions=self.revisions,
         )
         if self.literal is None:
             return corpus
@@ -162,7 +163,7 @@ class TextInput:
                 limit_bytes=self.limit_bytes,
                 warn=warn,
                 streams=self._streams,
-                revisions=self._revisions,
+                revisions=self.revisions,
             )
 
 

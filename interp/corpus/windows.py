@@ -23,7 +23,7 @@ def training_windows(
 
     A stream is cut every n_ctx tokens, whatever stands there; a window has one token more,
     which only serves as the last target. The streams take turns, so that each gives the same
-    number of bytes, and each is shuffled anew for every pass over it.
+    number of tokens, and each is shuffled anew for every pass over it.
 
     Args:
         streams: One packed corpus each; each at least n_ctx + 1 tokens.

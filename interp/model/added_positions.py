@@ -6,6 +6,7 @@ from torch import Tensor, nn
 
 from interp.model.config import LearnedAbsoluteConfig, ModelConfig, SinusoidalConfig
 from interp.model.position_encoding import PositionEncoding
+from interp.model.rotation import rotation_frequencies
 
 
 class Sinusoidal(PositionEncoding):
@@ -48,7 +49,6 @@ def sinusoidal_table(
     n_pos: int, d_model: int, base: float, device: torch.device | None = None
 ) -> Float[Tensor, "pos d_model"]:
     """Channel 2 i is sin(pos / base ** (2 i / d_model)), channel 2 i + 1 the cosine; float32."""
-    exponents = torch.arange(0, d_model, 2, device=device, dtype=torch.float32) / d_model
     place = torch.arange(n_pos, device=device, dtype=torch.float32)
-    angles = place[:, None] * base**-exponents
-    return torch.stack((angles.sin(), angles.cos()), dim=-1).flatten(-2)[:, :d_model]
+    angles = place[:, None] * rotation_frequencies(d_model, base, device)
+    return torch.stack((angles.sin(), angles.cos()), dim=-1).flatten(-2)

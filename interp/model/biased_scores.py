@@ -54,8 +54,12 @@ class Alibi(PositionEncoding):
 
     def __init__(self, config: ModelConfig, position: PositionConfig) -> None:
         super().__init__(config, position)
-        n_heads = config.n_heads
-        self.slopes = [2 ** (-8 * (head + 1) / n_heads) for head in range(n_heads)]
+        self.n_heads = config.n_heads
+
+    def slopes(self) -> Float[Tensor, " head"]:
+        """Nats of score that a token of distance costs; float32."""
+        heads = torch.arange(1, self.n_heads + 1, dtype=torch.float64)
+        return (2 ** (-8 * heads / self.n_heads)).float()
 
     def score_bias(
         self,
@@ -63,9 +67,9 @@ class Alibi(PositionEncoding):
         normalized: Float[Tensor, "batch pos d_model"],
     ) -> RunningBias:
         """The same in every layer: a running sum that falls by each head's slope per token."""
-        place = torch.arange(normalized.shape[1], device=normalized.device, dtype=torch.float32)
-        slopes = torch.tensor(self.slopes, device=normalized.device)
-        return RunningBias(-place[None, :, None] * slopes)
+        device = normalized.device
+        place = torch.arange(normalized.shape[1], device=device, dtype=torch.float32)
+        return RunningBias(-place[None, :, None] * self.slopes().to(device))
 
 
 class ForgetGate(PositionEncoding):

@@ -3,9 +3,9 @@
 import dataclasses
 import math
 from dataclasses import dataclass, field
-from types import UnionType
-from typing import Any, Literal, get_args, get_origin
+from typing import Any, Literal
 
+from interp.model.plain import from_plain, require, require_one_of
 from interp.text import D_VOCAB
 
 MOST_CTX = 1 << 20
@@ -114,8 +114,8 @@ class RopeConfig(PositionConfig):
 
     def __post_init__(self) -> None:
         require(self.base > 1, f"position.base must be above 1, not {self.base}")
-        _require_one_of("position.layout", self.layout, ("half", "interleaved"))
-        _require_one_of("position.recency", self.recency, ("none", "alibi", "forget-gate"))
+        require_one_of("position.layout", self.layout, ("half", "interleaved"))
+        require_one_of("position.recency", self.recency, ("none", "alibi", "forget-gate"))
         require(
             self.unrotated_every is None or self.unrotated_every >= 2,
             f"position.unrotated_every must be 2 or more, or none, not {self.unrotated_every}",
@@ -153,7 +153,7 @@ class IncrementsConfig(RopeConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _require_one_of("position.scope", self.scope, ("shared", "per_layer"))
+        require_one_of("position.scope", self.scope, ("shared", "per_layer"))
         require(self.d_hidden >= 1, f"position.d_hidden must be 1 or more, not {self.d_hidden}")
         require(
             self.max_increment is None or 1 < self.max_increment <= MOST_CTX,
@@ -207,7 +207,7 @@ class ModelConfig:
             8 <= self.n_ctx <= MOST_CTX, f"n_ctx must be 8 to {MOST_CTX} tokens, not {self.n_ctx}"
         )
         require(self.norm_eps > 0, f"norm_eps must be above 0, not {self.norm_eps}")
-        _require_one_of("initialization", self.initialization, ("normal", "torch"))
+        require_one_of("initialization", self.initialization, ("normal", "torch"))
         require(
             self.d_model % (2 * self.n_heads) == 0,
             f"d_model = {self.d_model} must be a multiple of 2 x n_heads = {2 * self.n_heads}: "
@@ -245,7 +245,7 @@ class ModelConfig:
         if not isinstance(position, dict):
             raise ValueError(f"position must be a table of settings, not {position!r}")
         encoding = position.get("encoding", "increments")
-        _require_one_of("position.encoding", encoding, tuple(POSITION_CONFIGS))
+        require_one_of("position.encoding", encoding, tuple(POSITION_CONFIGS))
         made = from_plain(POSITION_CONFIGS[encoding], position, "position.")
         return dataclasses.replace(from_plain(cls, values, ""), position=made)
 
@@ -269,90 +269,3 @@ def scaling_of(words: str | None) -> tuple[str, float] | None:
         f"another factor of 1 or more), not {words!r:.40}",
     )
     return kind, number
-
-
-def from_plain(cls: type, values: dict[str, Any], prefix: str) -> Any:
-    """An instance of the dataclass ``cls`` from plain values, every key and type checked.
-
-    Args:
-        cls: The dataclass.
-        values: Plain values by field name; integers are taken where floats are due, lists
-            where tuples are due.
-        prefix: Put before a key's name in messages, such as ``position.``.
-
-    Raises:
-        ValueError: An unknown key, or a value of the wrong type.
-    """
-    fields = {f.name: f for f in dataclasses.fields(cls)}
-    unknown = sorted(set(values) - set(fields))
-    require(
-        not unknown,
-        f"unknown key {prefix}{_shown(unknown[0]) if unknown else ''}; "
-        f"known are {', '.join(fields)}",
-    )
-    return cls(**{k: _typed(v, fields[k].type, prefix + k) for k, v in values.items()})
-
-
-def _typed(value: Any, annotation: Any, name: str) -> Any:
-    if value == "none" and annotation in (float | None, int | None, str | None):
-        return None  # TOML has no null
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if annotation in (float, float | None) and is_number:
-        return _finite(value, name)
-    if annotation in (int, int | None) and isinstance(value, int) and not isinstance(value, bool):
-        return value
-    if value is None and annotation in (float | None, int | None, str | None):
-        return None
-    if annotation in (str, str | None) and isinstance(value, str):
-        return value
-    if annotation is bool and isinstance(value, bool):
-        return value
-    if value is None and annotation == tuple[float, ...] | None:
-        return None
-    if annotation == tuple[float, ...] | None:
-        annotation = tuple[float, ...]
-    is_list = isinstance(value, list | tuple)
-    if annotation in (tuple[str, ...], tuple[int, ...], tuple[float, ...]) and is_list:
-        element = get_args(annotation)[0]
-        return tuple(_typed(v, element, name) for v in value)
-    if get_origin(annotation) is Literal and isinstance(value, str):
-        _require_one_of(name, value, get_args(annotation))
-        return value
-    raise ValueError(f"{name} must be {_kind(annotation)}, not {value!r:.80}")
-
-
-def _kind(annotation: Any) -> str:
-    """What a value has to be, for messages."""
-    if get_origin(annotation) is Literal:
-        return f"one of {', '.join(get_args(annotation))}"
-    if get_origin(annotation) is tuple:
-        return f"a list, each {_kind(get_args(annotation)[0])}"
-    if isinstance(annotation, UnionType):
-        return f"{_kind(get_args(annotation)[0])}, or none"
-    return _KINDS.get(annotation, str(annotation))
-
-
-_KINDS = {int: "a whole number", float: "a number", str: "text", bool: "true or false"}
-
-
-def _shown(key: str) -> str:
-    return key if key.isprintable() and len(key) <= 100 else ascii(key[:100])
-
-
-def _finite(value: Any, name: str) -> float:
-    try:
-        number = float(value)
-    except OverflowError:  # an integer of more than 308 digits
-        number = math.inf
-    require(math.isfinite(number), f"{name} must be a finite number, not {value!r:.40}")
-    return number
-
-
-def require(condition: bool, message: str) -> None:
-    """Raise `ValueError` with ``message`` unless ``condition`` holds."""
-    if not condition:
-        raise ValueError(message)
-
-
-def _require_one_of(name: str, value: str, known: tuple[str, ...]) -> None:
-    require(value in known, f"{name} must be one of {', '.join(known)}, not {value!r:.80}")

@@ -7,6 +7,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from interp.model.rotary import Rope
 from interp.model.transformer import Transformer
 
 TERMS = ("content-content", "content-position", "position-content", "position-position")
@@ -26,15 +27,21 @@ def score_terms(
     company, not what it would give alone. In later layers content and position are mixed.
 
     Args:
-        model: One whose encoding adds to the embedding; for others the last three terms are 0.
+        model: One that does not rotate; where its encoding adds nothing to the embedding, the
+            last three terms are 0.
         ids: Windows.
 
     Returns:
         Scores divided by sqrt(d_head) as attention takes them, without any bias; float32. Keys
         that come after their query are there too.
 
+    Raises:
+        ValueError: The encoding rotates queries and keys, which are not linear in it.
+
     Source: Dai et al. 2019, "Transformer-XL", section 3.3, the split of absolute positions.
     """
+    if isinstance(model.position, Rope):
+        raise ValueError(f"position encoding {model.config.position.encoding} rotates")
     embed, residual, scale = "hook_embed", "blocks.0.hook_resid_pre", "blocks.0.ln1.hook_scale"
     _, cache = model.run_with_cache(
         ids, stop_at_layer=1, names_filter=[embed, residual, scale], return_cache_object=False

@@ -243,7 +243,7 @@ def longest_window(model: Transformer, ids: Int[Tensor, "batch pos"]) -> Check:
             value = n_tokens if logits.isfinite().all() else value
     return Check(
         "longest window",
-        f"tokens of the longest window read; n_ctx is {n_ctx}, and {2 * n_ctx} tokens are tried",
+        f"tokens of the longest window read, of {' and '.join(map(str, wanted))}; n_ctx is {n_ctx}",
         float(value),
         at_least=float(promised),
         at_most=None if most is None else float(most),

@@ -4,8 +4,7 @@ import dataclasses
 from typing import Any
 
 from interp.checkpoints import Checkpoint
-from interp.checkpoints.card import beside_rotation
-from interp.corpus.split import Split
+from interp.checkpoints.card import beside_rotation, split_in_words
 from interp.model import RopeConfig
 from interp.text import counted
 
@@ -36,7 +35,7 @@ def checkpoint_facts(checkpoint: Checkpoint) -> list[tuple[str, str]]:
         ("tokens", _tokens_in_words(checkpoint.tokenizer.to_dict())),
         ("training", training_in_words(checkpoint)),
         ("corpora", _corpora_in_words(config)),
-        ("held out", _split_in_words(checkpoint.split)),
+        ("held out", split_in_words(checkpoint.split) or UNKNOWN),
         ("held-out loss", held_out_loss_in_words(checkpoint) or UNKNOWN),
         ("versions", ", ".join(f"{name} {n}" for name, n in versions.items()) or UNKNOWN),
     ]
@@ -111,12 +110,3 @@ def _corpora_in_words(config: dict[str, Any]) -> str:
         words = ", ".join(counted(n, noun) for noun, n in sizes.items() if n is not None)
         described.append(f"{name}: {words or UNKNOWN}")
     return "; ".join(described) or UNKNOWN
-
-
-def _split_in_words(split: Split) -> str:
-    parts = [f"{counted(len(split.hashes), 'text')} by hash"] if split.hashes else []
-    if split.last:
-        parts = [f"the last {split.last:.2%} of {counted(len(split.hashes), 'training text')}"]
-    if split.fraction:
-        parts.append(f"{split.fraction:.2%} of all texts by rule")
-    return " and ".join(parts) or UNKNOWN

@@ -4,7 +4,7 @@ import json
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -33,12 +33,14 @@ class RecordedRun:
         step: Steps done when it was last saved.
         held_out: By corpus, the loss of the finished model; None if the run is not done.
         fingerprints: By corpus, of the packed text.
+        revisions: By data set on the Hub, the commit that was read.
     """
 
     recipe: Recipe
     step: int
     held_out: dict[str, HeldOutLoss] | None
     fingerprints: dict[str, str]
+    revisions: dict[str, str]
 
 
 @contextmanager
@@ -100,16 +102,21 @@ def recorded_run(recipe: Recipe, out: Path) -> RecordedRun | None:
             step=int(config["step"]),
             held_out=losses and {name: HeldOutLoss(**loss) for name, loss in losses.items()},
             fingerprints={n: c["fingerprint"] for n, c in (config["corpora"] or {}).items()},
+            revisions={str(k): str(v) for k, v in (config.get("revisions") or {}).items()},
         )
     except OSError as error:
         raise OutputError(f"train into {out}: {reason(error)}") from error
-    except (ValueError, KeyError, TypeError, AttributeError, RecipeError) as error:
+    except (
+        *(ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError),
+        RecipeError,
+    ) as error:
         raise OutputError(
             f"train into {out}: its {CONFIG_FILE} is not that of a training run",
             "Name another --out.",
         ) from error
     _require_same_recipe(recorded.recipe, recipe, out)
-    return recorded
+    # it decides nothing: a run goes on, or is finished, under the licence that is given now
+    return replace(recorded, recipe=replace(recorded.recipe, licence=recipe.licence))
 
 
 def steps_to_go_on_from(
@@ -174,14 +181,16 @@ def text_to_go_on_with(
         InputError: It cannot be read.
     """
     fingerprints = recorded.fingerprints if recorded else {}
+    revisions = recorded.revisions if recorded else {}
     text = None
     if processes.is_first:
-        text = read_text(recipe, warn, recorded=fingerprints)
+        text = read_text(recipe, warn, revisions=revisions)
         _require_same_text(fingerprints, text, out)
         fingerprints = {name: corpus.fingerprint for name, corpus in text.packed.items()}
-    fingerprints = processes.first(lambda: fingerprints)
+        revisions = text.revisions
+    fingerprints, revisions = processes.first(lambda: (fingerprints, revisions))
     if text is None:
-        text = read_text(recipe, recorded=fingerprints)
+        text = read_text(recipe, revisions=revisions)
         _require_same_text(fingerprints, text, out)
     return text
 
@@ -217,6 +226,20 @@ def no_longer_finished(out: Path) -> None:
     """
     config = json.loads((out / CONFIG_FILE).read_text("utf-8"))
     write_config(out, config | {"is_done": False, "held_out_loss": None})
+
+
+def say_licence(out: Path, licence: str) -> None:
+    """Let config and card of a finished run say the licence that its recipe has now.
+
+    Raises:
+        OutputError: They cannot be written.
+    """
+    try:
+        config = json.loads((out / CONFIG_FILE).read_text("utf-8"))
+        if config["recipe"].get("licence", "") != licence:
+            write_config(out, config | {"recipe": config["recipe"] | {"licence": licence}})
+    except OSError as error:
+        raise OutputError(f"train into {out}: {reason(error)}") from error
 
 
 def cut_metrics(path: Path, step: int) -> None:
@@ -264,7 +287,7 @@ def _require_same_recipe(before: Recipe, recipe: Recipe, out: Path) -> None:
     if recipe.optimization.schedule == "constant":
         for key in ("optimization.steps", "optimization.decay_steps"):
             new[key] = old.get(key)
-    new["licence"] = old["licence"]  # it decides nothing
+    new["licence"] = old["licence"]
     for key in old | new:
         if old.get(key) != new.get(key):
             raise OutputError(

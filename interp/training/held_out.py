@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from interp.errors import InputError
 from interp.model.loss import Forward, document_losses
 from interp.tokenizer import Tokenizer
 
@@ -53,6 +54,9 @@ def held_out_losses(
 
     Returns:
         By corpus.
+
+    Raises:
+        InputError: A corpus has nothing to score.
     """
     losses = {}
     for name, documents in held_out.items():
@@ -67,6 +71,12 @@ def held_out_losses(
             )
         )
         n_bytes = sum(loss.n_bytes for loss in found)
+        if not n_bytes:
+            raise InputError(
+                f"no held-out text of corpus {name} is left: the text has changed since it was "
+                "first read",
+                "Put the text back; the same command goes on.",
+            )
         nats = sum(loss.total_nats for loss in found) / n_bytes
         losses[name] = HeldOutLoss(nats, nats / math.log(2), n_bytes, len(found))
     return losses

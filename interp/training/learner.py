@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from interp.checkpoints.load import to_device
+from interp.checkpoints.load import device_named
 from interp.model import Transformer
 from interp.model.loss import surprisal_nats
 from interp.training.processes import Processes, exchanging
@@ -39,7 +39,8 @@ class Learner:
         self._is_autocast = recipe.autocast == "bfloat16"
         architecture = replace(recipe.model, d_vocab=text.tokenizer.d_vocab)
         self.model = Transformer(architecture, seed=recipe.seed)
-        self.device = to_device(self.model, processes.device(device))
+        self.device = device_named(processes.device(device))
+        self.model.to(self.device)
         compiled = torch.compile(self.model) if recipe.compile else self.model
         self.step_model = cast(nn.Module, compiled)
         self._sharing_model = processes.sharing(self.step_model)

@@ -1,23 +1,27 @@
 """What the machine gives a run: memory, a compiler, a device with a name."""
 
 import os
+from dataclasses import replace
 
 import torch
 
 from interp.errors import RecipeError, TrainingError, is_out_of_memory
-from interp.model import ModelConfig
-from interp.model.config import IncrementsConfig
+from interp.model import ModelConfig, Transformer
 
 _BYTES_PER_WEIGHT = 16  # the weight, its gradient and AdamW's two moments
 
 
 def require_memory(model: ModelConfig) -> None:
-    """Refuse a model whose matrices alone would fill this machine.
+    """Refuse a model whose weights alone would fill this machine.
 
     Raises:
         RecipeError: With the size and what there is.
     """
-    n_weights = n_matrix_weights(model)
+    hint = "Lower model.d_model, model.d_mlp, model.n_layers, or the sizes of model.position."
+    try:
+        n_weights = count_weights(model)
+    except (RuntimeError, TypeError, OverflowError) as error:  # more than 2^63 bytes
+        raise RecipeError("recipe: model: no machine can hold its weights", hint) from error
     needed = n_weights * _BYTES_PER_WEIGHT
     try:
         there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
@@ -27,19 +31,20 @@ def require_memory(model: ModelConfig) -> None:
         raise RecipeError(
             f"recipe: model: {n_weights:,} weights need {needed // 10**9:,} GB to train; this "
             f"machine has {there // 10**9:,}",
-            "Lower model.d_model, model.d_mlp, model.n_layers or model.position.d_hidden.",
+            hint,
         )
 
 
-def n_matrix_weights(model: ModelConfig) -> int:
-    """How many weights the matrices of a model have, without anything being made."""
-    n_weights = model.d_vocab * model.d_model
-    n_weights += model.n_layers * model.d_model * (4 * model.d_model + 3 * model.d_mlp)
-    position = model.position
-    if isinstance(position, IncrementsConfig):
-        n_mlps = 1 if position.scope == "shared" else model.n_layers
-        n_weights += n_mlps * position.d_hidden * (model.d_model + model.n_increment_columns)
-    return n_weights
+def count_weights(model: ModelConfig) -> int:
+    """How many numbers a model learns, without anything being made: its layers are alike."""
+
+    def weights_with(n_layers: int) -> int:
+        with torch.device("meta"):
+            made = Transformer(replace(model, n_layers=n_layers), seed=None)
+        return sum(parameter.numel() for parameter in made.parameters())
+
+    of_one = weights_with(1)
+    return of_one + (model.n_layers - 1) * (weights_with(2) - of_one)
 
 
 def explained(error: Exception, *, micro_batch_size: int, n_ctx: int) -> TrainingError | None:

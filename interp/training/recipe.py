@@ -13,12 +13,13 @@ from typing import Any, Literal
 from interp.checkpoints.config_file import require_name
 from interp.corpus.files import STANDARD_INPUT
 from interp.corpus.hub import PREFIX
-from interp.model.config import ModelConfig, require
+from interp.model.config import ModelConfig
+from interp.model.plain import require
 
 
 @dataclass(frozen=True)
 class CorpusRecipe:
-    """One corpus of a recipe; all are mixed equally by bytes.
+    """One corpus of a recipe; all give the same number of tokens.
 
     Attributes:
         train: Paths, globs or Hub addresses of the text to train on.
@@ -156,7 +157,7 @@ class Recipe:
 
     Attributes:
         name: What the model is called.
-        corpora: By language; all give the same number of bytes.
+        corpora: By language; all give the same number of tokens.
         tokenizer: ``bytes``, or ``characters``: the code points of the training text.
         held_out_fraction: Documents whose hash is below this fraction are never trained on.
         held_out_last: The last part of each training text that is never trained on, as a

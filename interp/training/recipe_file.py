@@ -10,7 +10,8 @@ from typing import Any
 
 from interp.checkpoints.config_file import LONGEST_NAME
 from interp.errors import RecipeError, reason
-from interp.model.config import POSITION_CONFIGS, ModelConfig, from_plain, require
+from interp.model.config import POSITION_CONFIGS, ModelConfig
+from interp.model.plain import from_plain, require, shown_key
 from interp.training.recipe import CorpusRecipe, Keeping, Optimization, Recipe
 
 
@@ -121,11 +122,10 @@ def _require_known_keys(values: dict[str, Any]) -> None:
     for key in _keys(values):
         if key in known or key.startswith("corpora."):
             continue
-        shown = key if key.isprintable() and len(key) <= 100 else ascii(key[:100])
         names = difflib.get_close_matches(key.rpartition(".")[2], by_name, n=1, cutoff=0.75)
         meant = " or ".join(by_name[names[0]]) if names else ""
         hint = f"Did you mean {meant}?" if meant else "See docs/recipes.md for every key."
-        raise RecipeError(f"recipe: unknown key {shown}", hint)
+        raise RecipeError(f"recipe: unknown key {shown_key(key)}", hint)
 
 
 def _known_keys(cls: type, prefix: str = "") -> list[str]:

@@ -117,7 +117,10 @@ def load_state(
                         **{m: moments[f"{m}/{name}"].to(parameter.device) for m in _MOMENTS},
                     }
         return RunState(int(facts["step"]), float(facts["seconds"]), counts)
-    except (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
+    except (
+        *(OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError),
+        *(RecursionError, RuntimeError, SafetensorError),
+    ) as error:
         before = [earlier for earlier in saved_steps(folder) if earlier < step]
         hint = "Name another --out to train anew."
         if before:

@@ -11,7 +11,7 @@ from jaxtyping import Int
 from interp.corpus.documents import Document
 from interp.corpus.files import expand, shown
 from interp.corpus.hub import PREFIX
-from interp.corpus.packed import PackedCorpus, pack, packed
+from interp.corpus.packed import PackedCorpus, pack
 from interp.corpus.sources import TextInput, ignore
 from interp.corpus.split import Split, document_hash
 from interp.corpus.windows import n_windows_in, training_windows
@@ -35,6 +35,7 @@ class TrainingText:
         n_ctx: Tokens of a window.
         seed: Of the order of windows.
         tokenizer: Makes tokens of the text.
+        revisions: By data set on the Hub, the commit at which it is read.
     """
 
     split: Split
@@ -44,6 +45,7 @@ class TrainingText:
     n_ctx: int
     seed: int
     tokenizer: Tokenizer
+    revisions: dict[str, str]
 
     def windows(self, first: int, count: int) -> Int[np.ndarray, "batch pos"]:
         """Windows number ``first`` to ``first + count - 1``, n_ctx + 1 tokens each."""
@@ -81,35 +83,42 @@ def read_text(
     recipe: Recipe,
     warn: Callable[[str], None] = ignore,
     *,
-    recorded: Mapping[str, str] | None = None,
+    revisions: Mapping[str, str] | None = None,
 ) -> TrainingText:
     """The text that a recipe names; packed corpora come from the cache if they are there.
 
     Args:
         recipe: Its corpora name the text.
         warn: Called with one line for what is odd but can be read.
-        recorded: By corpus, the fingerprint with which a run was begun: where its text is all
-            from the Hub, it is taken from the cache at that revision, whatever the Hub has now.
+        revisions: By data set on the Hub, the commit at which a run that was begun read it,
+            whatever the Hub has now; for others it is asked.
 
     Raises:
         InputError: Text is missing, cannot be read, is too little for one window, or none of
             it is held out.
     """
+    revisions = dict(revisions or {})
     hashes: set[int] = set()
     for corpus in recipe.corpora.values():
         if corpus.held_out:
-            documents = _text(corpus.held_out, corpus).documents(warn)
+            documents = _text(corpus.held_out, corpus, revisions).documents(warn)
             hashes |= {document_hash(d.content) for d in documents if len(d.content)}
     split = _with_ends(
-        Split(recipe.held_out_fraction, frozenset(hashes), recipe.held_out_last), recipe
+        Split(recipe.held_out_fraction, frozenset(hashes), recipe.held_out_last),
+        recipe,
+        revisions,
     )
-    tokenizer = _tokenizer(recipe, split)
+    tokenizer = _tokenizer(recipe, split, revisions)
     n_ctx = recipe.model.n_ctx
     streams, held_out, subset = {}, {}, {}
     for name, corpus in sorted(recipe.corpora.items()):
-        text = _text(corpus.train, corpus)
-        streams[name] = _packed(
-            name, corpus, text, split, (recorded or {}).get(name), warn, tokenizer
+        text = _text(corpus.train, corpus, revisions)
+        streams[name] = pack(
+            lambda text=text: text.documents(warn),
+            fingerprint=text.fingerprint(),
+            split=split,
+            name=name,
+            tokenizer=tokenizer,
         )
         if not n_windows_in(streams[name].tokens, n_ctx):
             raise InputError(
@@ -117,7 +126,7 @@ def read_text(
                 f"window of {n_ctx} tokens",
                 "Give more text.",
             )
-        held_out[name] = _held_out(corpus, text, split)
+        held_out[name] = _held_out(name, corpus, text, split)
         for content in held_out[name]() if tokenizer != BYTES else ():
             with_place(f"held-out text of corpus {name}", tokenizer.n_tokens, content)
         subset[name] = list(first_documents(held_out[name](), recipe.keeping.held_out_bytes))
@@ -127,31 +136,32 @@ def read_text(
                 f"corpus {name} has no held-out text to predict",
                 "Hold out a larger fraction, or give held_out text.",
             )
-    return TrainingText(split, streams, held_out, subset, n_ctx, recipe.seed, tokenizer)
+    return TrainingText(split, streams, held_out, subset, n_ctx, recipe.seed, tokenizer, revisions)
 
 
-def _with_ends(split: Split, recipe: Recipe) -> Split:
+def _with_ends(split: Split, recipe: Recipe, revisions: dict[str, str]) -> Split:
     """The split with the ends of all training texts, where these are held out."""
     if not split.last:
         return split
-    ends = (split.end_of(document.content) for document in _training_documents(recipe))
+    ends = (split.end_of(document.content) for document in _training_documents(recipe, revisions))
     return replace(split, hashes=split.hashes | {document_hash(end) for end in ends if len(end)})
 
 
-def _tokenizer(recipe: Recipe, split: Split) -> Tokenizer:
+def _tokenizer(recipe: Recipe, split: Split, revisions: dict[str, str]) -> Tokenizer:
     """The recipe's tokenizer; of characters, of those that are trained on."""
     if recipe.tokenizer == "bytes":
         return BYTES
-    documents = _training_documents(recipe)
+    documents = _training_documents(recipe, revisions)
     return CharacterTokenizer.of(split.training_part(d.content) for d in documents)
 
 
-def _training_documents(recipe: Recipe) -> Iterator[Document]:
+def _training_documents(recipe: Recipe, revisions: dict[str, str]) -> Iterator[Document]:
     for _, corpus in sorted(recipe.corpora.items()):
-        yield from _text(corpus.train, corpus).documents()
+        yield from _text(corpus.train, corpus, revisions).documents()
 
 
-def _text(addresses: tuple[str, ...], corpus: CorpusRecipe) -> TextInput:
+def _text(addresses: tuple[str, ...], corpus: CorpusRecipe, revisions: dict[str, str]) -> TextInput:
+    """What is to be read; ``revisions`` is one table for a run, in which all keep what they ask."""
     for address in addresses:
         if not address.startswith(PREFIX) and any(Path(path).is_fifo() for path in expand(address)):
             raise InputError(
@@ -159,38 +169,24 @@ def _text(addresses: tuple[str, ...], corpus: CorpusRecipe) -> TextInput:
                 "reads it again",
                 "Write the text to a file first.",
             )
-    return TextInput(corpora=addresses, limit_bytes=corpus.limit_bytes)
+    return TextInput(corpora=addresses, limit_bytes=corpus.limit_bytes, revisions=revisions)
 
 
-def _packed(
-    name: str,
-    corpus: CorpusRecipe,
-    text: TextInput,
-    split: Split,
-    recorded: str | None,
-    warn: Callable[[str], None],
-    tokenizer: Tokenizer,
-) -> PackedCorpus:
-    if recorded and not corpus.held_out and all(a.startswith(PREFIX) for a in corpus.train):
-        kept = packed(recorded)
-        if kept is not None:
-            return kept
-    return pack(
-        lambda: text.documents(warn),
-        fingerprint=text.fingerprint(),
-        split=split,
-        name=name,
-        tokenizer=tokenizer,
-    )
-
-
-def _held_out(corpus: CorpusRecipe, text: TextInput, split: Split) -> Callable[[], Iterator[bytes]]:
-    given = _text(corpus.held_out, corpus) if corpus.held_out else None
+def _held_out(
+    name: str, corpus: CorpusRecipe, text: TextInput, split: Split
+) -> Callable[[], Iterator[bytes]]:
+    given = _text(corpus.held_out, corpus, text.revisions) if corpus.held_out else None
 
     def contents() -> Iterator[bytes]:
         for document in (given or text).documents():
             content = document.content if given else split.held_out_part(document.content)
-            if content is not None and len(content):
-                yield content[:]
+            if content is None or not len(content):
+                continue
+            if given and document_hash(content) not in split.hashes:
+                raise InputError(
+                    f"the held-out text of corpus {name} has changed since it was first read",
+                    "Put the text back; the same command goes on.",
+                )
+            yield content[:]
 
     return contents

@@ -17,6 +17,7 @@ from typing import Any, TextIO
 import numpy as np
 import torch
 
+from interp.checkpoints.load import device_named
 from interp.checkpoints.save import save
 from interp.corpus.sources import ignore
 from interp.errors import OutputError, TrainingError, reason
@@ -29,6 +30,7 @@ from interp.training.continuation import (
     locked,
     no_longer_finished,
     recorded_run,
+    say_licence,
     steps_to_go_on_from,
     text_to_go_on_with,
 )
@@ -76,7 +78,8 @@ def train(
 
     Raises:
         InputError: The text cannot be read.
-        RecipeError: The model cannot fit into this machine's memory.
+        RecipeError: The model cannot fit into this machine's memory, or the windows of a step
+            cannot be shared out over the processes.
         OutputError: ``out`` holds something else, cannot be written, or another process trains
             into it.
         TrainingError: The loss is not finite, memory ran out, or the model cannot be compiled;
@@ -87,6 +90,8 @@ def train(
     if result := first(lambda: _finished(recipe, out)):
         return result
     require_memory(recipe.model)
+    processes.share(recipe.optimization)  # what cannot be is said before any text is read
+    device_named(processes.device(device))
     with locked(out) if processes.is_first else nullcontext():
         if result := first(lambda: _finished(recipe, out)):  # by another run, meanwhile
             return result
@@ -265,6 +270,7 @@ class _Run:
         facts = {
             "recipe": self.recipe.to_dict(),
             "corpora": self.text.facts(self.n_windows()),
+            "revisions": self.text.revisions,
             "token_counts": self.token_counts.tolist(),
             "step": self.state.step,
             "n_steps": self.recipe.optimization.steps,
@@ -374,6 +380,7 @@ def _finished(recipe: Recipe, out: Path) -> TrainingResult | None:
     recorded = recorded_run(recipe, out)
     if recorded is None or recorded.held_out is None or recorded.recipe != recipe:
         return None
+    say_licence(out, recipe.licence)
     with suppress(OSError):  # what a kill right after the last save left; maybe it has to stay
         _drop_finished_states(recipe, out)
     return TrainingResult(out, recorded.step, recorded.step, False, recorded.held_out)

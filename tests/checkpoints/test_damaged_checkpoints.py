@@ -132,6 +132,7 @@ def test_what_a_config_leaves_out_is_unknown(folder):
         ({"d_model": 10**30}, ""),
         ({"n_layers": 10**9}, "10"),
         ({"n_heads": 10**9}, ""),
+        ({"n_heads": 10**9, "d_model": 2 * 10**9, "position": {"encoding": "alibi"}}, ""),
         ({"d_mlp": 10**18}, ""),
         ({"d_mlp": 10**30}, ""),
         ({"n_ctx": 0}, "n_ctx"),

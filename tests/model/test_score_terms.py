@@ -3,7 +3,12 @@ import torch
 from small_models import some_ids, spread
 
 from interp.model.added_positions import sinusoidal_table
-from interp.model.config import AlibiConfig, LearnedAbsoluteConfig, SinusoidalConfig
+from interp.model.config import (
+    AlibiConfig,
+    LearnedAbsoluteConfig,
+    RopeConfig,
+    SinusoidalConfig,
+)
 from interp.model.position_tables import frequency_products, row_cosines
 from interp.model.score_terms import TERMS, score_terms
 
@@ -39,6 +44,11 @@ def test_without_added_positions_there_is_content_alone():
     terms = score_terms(spread(AlibiConfig()), some_ids())
     assert terms[..., 0].abs().max() > 0
     assert terms[..., 1:].abs().max() == 0
+
+
+def test_a_model_that_rotates_has_no_such_terms():
+    with pytest.raises(ValueError, match="rope rotates"):
+        score_terms(spread(RopeConfig()), some_ids())
 
 
 def test_products_of_the_table_are_the_sums_of_those_of_its_frequencies():

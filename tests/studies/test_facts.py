@@ -44,7 +44,9 @@ def test_facts_say_what_is_known(tiny, tmp_path):
     assert facts["training"] == "1 step, 2.5 MB of text"
     assert facts["corpora"] == "en: 1,200 texts, 1 byte"
     assert facts["held-out loss"] == "en 2.000 bits per byte, zh 1.750 bits per byte"
-    assert facts["held out"] == "2 texts by hash and 25.00% of all texts by rule"
+    assert facts["held out"] == (
+        "2 texts whose hashes are in config.json and 25.00% of all texts by rule"
+    )
 
 
 @pytest.mark.parametrize(

@@ -93,6 +93,29 @@ def test_a_finished_run_is_left_as_it_is(tmp_path):
     assert {f: f.stat().st_mtime_ns for f in (tmp_path / "run").rglob("*")} == before
 
 
+def test_another_licence_is_said_and_trains_nothing_again(text, tmp_path):
+    first = train(small_recipe(text), tmp_path / "run")
+    before = weights(tmp_path / "run")
+    again = train(small_recipe(text, licence="Weights: CC0."), tmp_path / "run")
+    assert again == first
+    assert weights(tmp_path / "run") == before
+    assert config(tmp_path / "run")["recipe"]["licence"] == "Weights: CC0."
+    assert "Weights: CC0." in (tmp_path / "run" / "README.md").read_text("utf-8")
+    assert not (tmp_path / "run" / "steps").exists()
+
+
+def test_a_stopped_run_goes_on_where_it_was_under_another_licence(text, tmp_path):
+    stop = stop_at(10, lambda: os.kill(os.getpid(), signal.SIGINT))
+    assert train(small_recipe(text), tmp_path / "run", progress=stop).step == 10
+    steps = []
+    train(
+        small_recipe(text, licence="Weights: CC0."),
+        tmp_path / "run",
+        progress=lambda at: steps.append(at.step),
+    )
+    assert steps == [11, 12]
+
+
 @pytest.mark.parametrize(
     ("settings", "key"),
     [
@@ -139,10 +162,19 @@ def test_a_checkpoint_without_its_state_is_not_trained_over(recipe, tmp_path):
     assert weights(out) == before
 
 
-def test_a_damaged_state_is_one_line(recipe, tmp_path):
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("optimizer.safetensors", b"short"),
+        ("state.json", b"[]"),
+        ("state.json", b'{"step": 1e999, "seconds": 1}'),
+        ("state.json", b"[" * 100_000),
+    ],
+)
+def test_a_damaged_state_is_one_line(recipe, tmp_path, name, content):
     out = tmp_path / "run"
     train(recipe, out, progress=stop_at(6, lambda: os.kill(os.getpid(), signal.SIGTERM)))
-    (out / "state" / "000006" / "optimizer.safetensors").write_bytes(b"short")
+    (out / "state" / "000006" / name).write_bytes(content)
     assert "damaged" in refusal(InterpError, recipe, out)
     load(out)
 

@@ -6,22 +6,27 @@ from two_corpora import recipe_of_two
 
 from interp.errors import RecipeError, TrainingError
 from interp.model import IncrementsConfig, ModelConfig, Transformer
+from interp.model.config import LearnedAbsoluteConfig, RelativeBiasConfig, RopeConfig
 from interp.training import train
-from interp.training.machine import explained, n_matrix_weights, require_memory
+from interp.training.machine import count_weights, explained, require_memory
 
 POSITIONS = [
     IncrementsConfig(d_hidden=12),
     IncrementsConfig(d_hidden=12, per_head=True),
     IncrementsConfig(d_hidden=12, scope="shared", per_head=True),
+    LearnedAbsoluteConfig(),
+    RelativeBiasConfig(max_distance=7),
+    RopeConfig(recency="forget-gate"),
+    RopeConfig(unrotated_every=2),
 ]
 
 
+@pytest.mark.parametrize("is_tied", [True, False])
 @pytest.mark.parametrize("position", POSITIONS)
-def test_the_weights_of_matrices_are_counted_without_making_them(position):
-    sizes = {"d_model": 16, "n_heads": 2, "n_layers": 3, "d_mlp": 24, "n_ctx": 16}
-    config = ModelConfig(**sizes, position=position)
-    model = Transformer(config)
-    assert n_matrix_weights(config) == sum(p.numel() for p in model.parameters() if p.ndim > 1)
+def test_the_weights_are_counted_without_making_them(position, is_tied):
+    sizes = {"d_model": 16, "n_heads": 2, "n_layers": 5, "d_mlp": 24, "n_ctx": 16}
+    config = ModelConfig(**sizes, position=position, is_tied=is_tied)
+    assert count_weights(config) == sum(p.numel() for p in Transformer(config).parameters())
 
 
 @pytest.mark.parametrize(
@@ -31,10 +36,11 @@ def test_the_weights_of_matrices_are_counted_without_making_them(position):
         ModelConfig(n_layers=10**9),
         ModelConfig(position=IncrementsConfig(d_hidden=10**10)),
         ModelConfig(d_mlp=10**400),
+        ModelConfig(n_ctx=2**20, d_model=2**20, position=LearnedAbsoluteConfig()),
     ],
 )
 def test_a_model_larger_than_the_machine_is_refused(config):
-    with pytest.raises(RecipeError, match="weights need"):
+    with pytest.raises(RecipeError, match="weights"):
         require_memory(config)
 
 

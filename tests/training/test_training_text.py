@@ -2,6 +2,7 @@ import os
 from dataclasses import replace
 
 import pytest
+from small_runs import config
 from two_corpora import recipe_of_two
 
 from interp.corpus.hub import HubCorpus
@@ -40,10 +41,55 @@ def _own_cache(monkeypatch, tmp_path):
 
 def test_a_run_goes_on_at_its_recorded_revision_of_a_data_set(monkeypatch, tmp_path):
     hub = FakeHub(monkeypatch)
+    recipe = recipe_of_two(tmp_path, corpora=HUB)
+    train(recipe, tmp_path / "run")
+    recorded = config(tmp_path / "run")
+    assert recorded["revisions"] == {"owner/name": "c0ffee"}
+    hub.sha = "decaf"
+    longer = recipe_of_two(tmp_path, corpora=HUB, optimization__steps=8)
+    result = train(longer, tmp_path / "run")
+    assert result.step == 8
+    assert (
+        config(tmp_path / "run")["corpora"]["en"]["fingerprint"]
+        == (recorded["corpora"]["en"]["fingerprint"])
+    )
+    text = read_text(recipe, revisions=recorded["revisions"])
+    assert all(b"at c0ffee" in content for content in text.held_out["en"]())
+    loss = config(tmp_path / "run")["held_out_loss"]["en"]
+    assert loss["n_bytes"] == sum(map(len, text.held_out["en"]()))
+    assert hub.n_asked == 1
+
+
+def test_a_run_whose_cache_is_gone_reads_its_revision_again(monkeypatch, tmp_path):
+    hub = FakeHub(monkeypatch)
     train(recipe_of_two(tmp_path, corpora=HUB), tmp_path / "run")
     hub.sha = "decaf"
-    result = train(recipe_of_two(tmp_path, corpora=HUB, optimization__steps=8), tmp_path / "run")
-    assert result.step == 8
+    monkeypatch.setenv("INTERP_CACHE", str(tmp_path / "other"))
+    train(recipe_of_two(tmp_path, corpora=HUB, optimization__steps=8), tmp_path / "run")
+    assert config(tmp_path / "run")["step"] == 8
+
+
+def test_held_out_text_that_changes_during_a_run_is_said_at_its_end(tmp_path):
+    recipe = recipe_of_two(tmp_path)
+    given = tmp_path / "given.jsonl"
+    given.write_text('{"text": "held out"}\n{"text": "as well"}\n', "utf-8")
+    corpora = {"en": {"train": [str(tmp_path / "en.jsonl")], "held_out": [str(given)]}}
+    for changed, words in (
+        ({"corpora": corpora, "held_out_fraction": 0.0}, "text of corpus en has changed"),
+        ({"held_out_last": 0.2, "held_out_fraction": 0.0}, "no held-out text of corpus en is left"),
+    ):
+        recipe, before = recipe_of_two(tmp_path, **changed), given.read_bytes()
+        out = tmp_path / words.replace(" ", "-")
+
+        def change(at, place=given if "corpora" in changed else tmp_path / "en.jsonl") -> None:
+            if at.step == at.n_steps:
+                place.write_text('{"text": "something else than before"}\n', "utf-8")
+
+        with pytest.raises(InputError, match=words):
+            train(recipe, out, progress=change)
+        given.write_bytes(before)
+        recipe_of_two(tmp_path)  # writes the text again
+        assert train(recipe, out).step == 6
 
 
 def test_held_out_documents_are_streamed_once_for_the_run_and_once_at_its_end(
