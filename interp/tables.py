@@ -83,6 +83,15 @@ def analysis_table(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
+def joined_notes(*notes: str | None) -> str | None:
+    """The notes that there are, as one; None where there is none.
+
+    >>> joined_notes("no interval", None, "one class only")
+    'no interval; one class only'
+    """
+    return "; ".join(filter(None, notes)) or None
+
+
 def rows_of(table: pd.DataFrame) -> list[Row]:
     """The rows of ``table`` as plain Python values, null as None."""
     return [

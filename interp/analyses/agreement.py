@@ -8,11 +8,12 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float
 
+from interp.analyses.statistics.detection import f1, precision, ratio, recall
 from interp.analyses.statistics.estimate import Estimate, with_interval
 from interp.errors import InputError
 from interp.segmentation import Gaps, Reference
 from interp.segmentation.references import SegmenterReference
-from interp.tables import analysis_table
+from interp.tables import analysis_table, joined_notes
 
 
 def reference_agreement(
@@ -44,23 +45,29 @@ def reference_agreement(
     Raises:
         InputError: They do not judge the same text.
     """
-    counts: dict[str, np.ndarray] = defaultdict(lambda: np.zeros(4))
+    counts: dict[str | int, np.ndarray] = defaultdict(lambda: np.zeros(4))
+    cluster_noun = "document"
     for number, (ours, theirs) in enumerate(_gaps_of_both(first, second, contents)):
         shared, in_ours, in_theirs = np.intersect1d(
             ours.tokens, theirs.tokens, assume_unique=True, return_indices=True
         )
         if len(shared):
-            kind = 2 * ~ours.is_boundary[in_ours] + ~theirs.is_boundary[in_theirs]
-            cluster = ours.cluster or theirs.cluster or f"text {number}"
-            counts[cluster] += np.bincount(kind, minlength=4)
+            called, true = ours.is_boundary[in_ours], theirs.is_boundary[in_theirs]
+            clustered = theirs if ours.cluster is None else ours
+            cluster, cluster_noun = clustered.cluster, clustered.cluster_noun
+            counts[number if cluster is None else cluster] += [
+                (called & true).sum(),
+                called.sum(),
+                true.sum(),
+                len(shared),
+            ]
     by_cluster = np.array(list(counts.values()), dtype=np.float64).reshape(-1, 4).T
     common = {"signal": first.reference, "reference": second.reference, "group": group}
     settings = {"boundary_rate": first.details, "base_rate": second.details}
     rows = []
-    for name in _PARTS:
-        row = common | {"statistic": name} | _estimate(name, by_cluster).as_row()
-        notes = filter(None, [row["note"], settings.get(name)])
-        rows.append(row | {"note": "; ".join(notes) or None})
+    for name in _SHARES:
+        row = common | {"statistic": name} | _estimate(name, by_cluster, cluster_noun).as_row()
+        rows.append(row | {"note": joined_notes(row["note"], settings.get(name))})
     return analysis_table(rows)
 
 
@@ -93,50 +100,37 @@ def _gaps_in_turn(
         yield ours, theirs
 
 
-def _estimate(name: str, counts: Float[np.ndarray, "4 cluster"]) -> Estimate:
+def _estimate(name: str, counts: Float[np.ndarray, "4 cluster"], cluster_noun: str) -> Estimate:
     """A statistic of the sums of ``counts``, with an interval from leaving one cluster out."""
-    n, n_clusters = int(counts.sum()), counts.shape[1]
+    share = _SHARES[name]
     totals = counts.sum(axis=1, keepdims=True)
-    value = _share(*_PARTS[name](*totals)).item()
+    n, n_clusters = int(totals[3, 0]), counts.shape[1]
+    value = share(*totals).item()
     if np.isnan(value):
         reason = _UNDEFINED[name] if n else "there is no gap that both judge"
         return Estimate(None, n=n, n_documents=n_clusters, note=f"not defined: {reason}")
-    without_one = totals - counts
-    limits = (-1.0 if name == "kappa" else 0.0, 1.0)
     return with_interval(
-        value, n, n_clusters, lambda: _share(*_PARTS[name](*without_one)), limits=limits
+        value,
+        n,
+        n_clusters,
+        lambda: share(*(totals - counts)),
+        limits=(-1.0 if name == "kappa" else 0.0, 1.0),
+        cluster=cluster_noun,
     )
 
 
-def _share(
-    part: Float[np.ndarray, " cluster"], whole: Float[np.ndarray, " cluster"]
-) -> Float[np.ndarray, " cluster"]:
-    """``part / whole``, and NaN where there is nothing to share."""
-    return np.divide(part, whole, out=np.full_like(whole, np.nan), where=whole != 0)
-
-
-_PARTS = {
-    "agreement": lambda both, ours, theirs, neither: (
-        both + neither,
-        both + ours + theirs + neither,
+_SHARES = {
+    "agreement": lambda both, called, true, n: ratio(n - called - true + 2 * both, n),
+    "precision": lambda both, called, _true, _n: precision(both, called),
+    "recall": lambda both, _called, true, _n: recall(both, true),
+    "f1": lambda both, called, true, _n: f1(both, called, true),
+    "kappa": lambda both, called, true, n: ratio(
+        2 * (both * n - called * true), n * (called + true) - 2 * called * true
     ),
-    "precision": lambda both, ours, _theirs, _neither: (both, both + ours),
-    "recall": lambda both, _ours, theirs, _neither: (both, both + theirs),
-    "f1": lambda both, ours, theirs, _neither: (2 * both, 2 * both + ours + theirs),
-    "kappa": lambda both, ours, theirs, neither: (
-        2 * (both * neither - ours * theirs),
-        (both + ours) * (ours + neither) + (both + theirs) * (theirs + neither),
-    ),
-    "boundary_rate": lambda both, ours, theirs, neither: (
-        both + ours,
-        both + ours + theirs + neither,
-    ),
-    "base_rate": lambda both, ours, theirs, neither: (
-        both + theirs,
-        both + ours + theirs + neither,
-    ),
+    "boundary_rate": lambda _both, called, _true, n: ratio(called, n),
+    "base_rate": lambda _both, _called, true, n: ratio(true, n),
 }
-"""What is divided by what, of the gaps at which both end a word, one of them, or neither."""
+"""Of n gaps: at so many both end a word, the first does (called), the second does (true)."""
 
 _UNDEFINED = {
     "precision": "the first ends no word",

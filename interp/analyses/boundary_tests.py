@@ -23,8 +23,6 @@ from interp.tables import EVERY_GAP, analysis_table
 N_SHIFTS = 999
 """Shifts of the labels: the smallest p is then 0.001."""
 
-"""The signal of rows that say what calling every gap a boundary comes to."""
-
 
 def boundary_tests(gaps: ScoredGaps, *, n_shifts: int = N_SHIFTS, seed: int = 0) -> pd.DataFrame:
     """Null, p, average precision and segmentation scores of every column of ``gaps``.
@@ -38,10 +36,10 @@ def boundary_tests(gaps: ScoredGaps, *, n_shifts: int = N_SHIFTS, seed: int = 0)
         An analysis table with the rows ``null_roc_auc`` (the centre of the areas under circular
         shifts of the labels within documents; low and high are their quantiles at 0.025 and
         0.975, no interval), ``p`` (two-sided, from those shifts), ``p_holm`` (adjusted over the
-        columns of one signal), ``average_precision`` (to be compared with the base rate), and
-        ``precision``, ``recall``, ``f1``, ``word_f1`` and ``r_value`` on one half of the
-        documents at the threshold that has the best F1 on the other; those of the signal
-        ``every_gap`` are what no signal at all comes to.
+        columns of a checkpoint's signal, scored at one place), ``average_precision`` (to be
+        compared with the base rate), and ``precision``, ``recall``, ``f1``, ``word_f1`` and
+        ``r_value`` on one half of the documents at the threshold that has the best F1 on the
+        other; those of the signal ``every_gap`` are what no signal at all comes to.
     """
     rows = [*_null_rows(gaps, n_shifts, seed), *_segmentation_rows(gaps)]
     return analysis_table({"reference": gaps.reference} | row for row in rows)
@@ -59,7 +57,7 @@ def paired_areas(
 
     Returns:
         An analysis table with the rows ``roc_auc_difference``. Intervals are simultaneous over
-        the pairs whose first columns are of one signal.
+        the pairs whose first columns are of one checkpoint's signal, scored at one place.
     """
     families = [first.family for first, _ in pairs]
     rows = []
@@ -71,6 +69,7 @@ def paired_areas(
             other,
             gaps.documents,
             n_simultaneous=families.count(first.family),
+            cluster=gaps.cluster_noun,
         )
         group = ", ".join(filter(None, (first.group, f"against {against}")))
         where = first.as_row() | {"group": group, "reference": gaps.reference}
@@ -97,7 +96,14 @@ def column_named(gaps: ScoredGaps, name: str) -> ScoreColumn:
 
 
 def _null_rows(gaps: ScoredGaps, n_shifts: int, seed: int) -> Iterator[dict[str, Any]]:
-    null = shift_null(gaps.is_boundary, gaps.scores, gaps.documents, n_shifts=n_shifts, seed=seed)
+    null = shift_null(
+        gaps.is_boundary,
+        gaps.scores,
+        gaps.documents,
+        n_shifts=n_shifts,
+        seed=seed,
+        cluster=gaps.cluster_noun,
+    )
     adjusted = _adjusted(gaps, null.p_value)
     common = {"n": null.n, "n_documents": null.n_documents, "method": null.method}
     for index, (column, together) in enumerate(zip(gaps.columns, n_together(gaps), strict=True)):
@@ -117,7 +123,7 @@ def _null_rows(gaps: ScoredGaps, n_shifts: int, seed: int) -> Iterator[dict[str,
 
 
 def _adjusted(gaps: ScoredGaps, p_values: np.ndarray) -> np.ndarray:
-    """Holm's adjustment over the columns of each signal."""
+    """Holm's adjustment over the columns of each family."""
     families = [column.family for column in gaps.columns]
     adjusted = np.full(len(p_values), np.nan)
     for family in dict.fromkeys(families):
@@ -128,17 +134,22 @@ def _adjusted(gaps: ScoredGaps, p_values: np.ndarray) -> np.ndarray:
 
 def _segmentation_rows(gaps: ScoredGaps) -> Iterator[dict[str, Any]]:
     labels, documents, runs = gaps.is_boundary, gaps.documents, gaps.runs
-
+    cluster, is_delimited = gaps.cluster_noun, gaps.is_delimited
     every = ScoreColumn(EVERY_GAP)
 
     def row(column: ScoreColumn, statistic: str, estimate: Estimate) -> dict[str, Any]:
         found = explained(estimate, gaps, column).as_row()
         return column.as_row() | {"statistic": statistic} | found
 
-    for name, estimate in every_gap_scores(labels, documents, runs).items():
+    of_every = every_gap_scores(labels, documents, runs, is_delimited=is_delimited, cluster=cluster)
+    for name, estimate in of_every.items():
         yield row(every, name, estimate) | {"seen": None}
     for index, column in enumerate(gaps.columns):
         scores = np.ascontiguousarray(gaps.scores[:, index])
-        yield row(column, "average_precision", average_precision(labels, scores, documents))
-        for name, estimate in threshold_scores(labels, scores, documents, runs).items():
+        precision = average_precision(labels, scores, documents, cluster=cluster)
+        yield row(column, "average_precision", precision)
+        found = threshold_scores(
+            labels, scores, documents, runs, is_delimited=is_delimited, cluster=cluster
+        )
+        for name, estimate in found.items():
             yield row(column, name, estimate)

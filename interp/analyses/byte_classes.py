@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 
 from interp import text
-from interp.analyses.class_totals import ClassTotals, class_fields, class_rows, joined
+from interp.analyses.class_totals import ClassTotals, class_fields, class_rows
 from interp.extraction.increment_table import IncrementTable
-from interp.tables import analysis_table
+from interp.tables import analysis_table, joined_notes
 from interp.tokenizer import BYTES
 
 RUNNING_TEXT, VOCABULARY = "running text", "vocabulary"
@@ -105,7 +105,7 @@ def vocabulary_byte_classes(table: IncrementTable, signal: str = "increment") ->
             absent = "training saw no such byte" if is_known else "no such byte in UTF-8"
             note = totals.note(index, column, absent)
             shared = class_fields(table, signal, name, class_name, VOCABULARY)
-            shared["note"] = joined(note, unknown)
+            shared["note"] = joined_notes(note, unknown)
             rows.append(shared | totals.mean_fields(index, column))
             rows += totals.spread_rows(index, column, shared)
     return analysis_table(rows)

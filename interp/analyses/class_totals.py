@@ -8,6 +8,7 @@ from jaxtyping import Float, Int, Int8, Int64
 
 from interp.analyses.statistics import clustered_mean
 from interp.extraction.increment_table import IncrementTable, layer_and_head
+from interp.tables import joined_notes
 
 CHUNK = 1 << 16
 """Tokens that are summed at a time, so that one long document needs no second copy."""
@@ -69,7 +70,7 @@ class ClassTotals:
             sd, why = None, "not defined: not all values are finite"
         lowest, highest = (float(extreme[index, column]) for extreme in (self.min, self.max))
         return [
-            shared | {"statistic": "sd", "value": sd, "note": joined(shared["note"], why)},
+            shared | {"statistic": "sd", "value": sd, "note": joined_notes(shared["note"], why)},
             shared | {"statistic": "min", "value": lowest if n else None},
             shared | {"statistic": "max", "value": highest if n else None},
         ]
@@ -148,7 +149,7 @@ def class_rows(
             mean = clustered_mean(
                 sums[:, index, column], counts[:, index, column], limits=limits
             ).as_row()
-            mean["note"] = joined(mean["note"], note) if mean["n"] else note
+            mean["note"] = joined_notes(mean["note"], note) if mean["n"] else note
             rows.append(shared | mean | {"statistic": "mean"})
             shared |= {"n_documents": n_documents, "note": note}
             rows += totals.spread_rows(index, column, shared)
@@ -182,8 +183,3 @@ def class_fields(
         "group": class_name,
         "reference": reference,
     }
-
-
-def joined(*notes: str | None) -> str | None:
-    """The notes that there are, as one."""
-    return "; ".join(filter(None, notes)) or None

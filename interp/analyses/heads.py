@@ -11,7 +11,7 @@ from jaxtyping import Float, Int
 from interp.analyses.statistics import Estimate, clustered_mean, spearman
 from interp.errors import InputError
 from interp.extraction.increment_table import IncrementTable, layer_and_head
-from interp.tables import analysis_table
+from interp.tables import analysis_table, joined_notes
 
 INCREMENT, DISTANCE = "increment", "attention_distance"
 SIGNALS = (INCREMENT, DISTANCE)
@@ -195,7 +195,7 @@ def _together(sums: Sequence[HeadSums]) -> HeadSums:
 
 def _noted(mean: Estimate, note: str | None) -> dict[str, Any]:
     row = mean.as_row()
-    return row | {"note": "; ".join(filter(None, [row["note"], note])) or None}
+    return row | {"note": joined_notes(row["note"], note)}
 
 
 def _correlations(

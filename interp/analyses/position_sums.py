@@ -10,6 +10,7 @@ from interp.analyses.statistics import Estimate, clustered_mean, paired_differen
 from interp.analyses.statistics.estimate import UNRELIABLE_BELOW
 from interp.errors import InputError
 from interp.extraction.increment_table import IncrementTable
+from interp.tables import joined_notes
 
 SIGNAL = "surprisal"
 """What is summed, in nats."""
@@ -89,9 +90,8 @@ class WindowClusters:
         n = self.n_windows
         windows = "window" if n == 1 else f"blocks of {n} consecutive windows"
         few = _ONE_TEXT.format(few=UNRELIABLE_BELOW, windows=windows)
-        notes = [note for note in (found.note, few) if note]
         n_documents = len(np.unique(document[counts > 0]))
-        return replace(found, n_documents=n_documents, note="; ".join(notes))
+        return replace(found, n_documents=n_documents, note=joined_notes(found.note, few))
 
 
 def position_sums(

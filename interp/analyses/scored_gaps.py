@@ -89,6 +89,8 @@ class ScoredGaps:
         n_characters: Characters of the reference's script.
         left_out: How many of those were left out, by reason.
         other_scripts: Documents that may be in another language, by what tells so.
+        cluster_noun: What is called a document in ``documents``.
+        is_delimited: As in `Gaps`.
     """
 
     reference: str
@@ -106,6 +108,8 @@ class ScoredGaps:
     n_characters: int
     left_out: Counter[str]
     other_scripts: Counter[str]
+    cluster_noun: str = "document"
+    is_delimited: bool = False
 
     @property
     def n_documents(self) -> int:
@@ -216,6 +220,7 @@ class _Gathering:
         self._lead_bytes, self._is_boundary = bytearray(), bytearray()
         self._n_runs = self._n_characters = 0
         self._left_out, self._other_scripts = Counter[str](), Counter[str]()
+        self._cluster_noun, self._is_delimited = "document", False
 
     def add(
         self, doc: int, content: bytes, gaps: Gaps, around: "_Characters", scores: np.ndarray
@@ -223,6 +228,7 @@ class _Gathering:
         """Take in the gaps of one document, with one row of scores for each."""
         self._n_characters += gaps.n_characters
         self._left_out.update(gaps.left_out)
+        self._cluster_noun, self._is_delimited = gaps.cluster_noun, gaps.is_delimited
         if gaps.other_script is not None:
             self._other_scripts[gaps.other_script] += 1
         if not len(gaps.tokens):
@@ -262,6 +268,8 @@ class _Gathering:
             n_characters=self._n_characters,
             left_out=self._left_out,
             other_scripts=self._other_scripts,
+            cluster_noun=self._cluster_noun,
+            is_delimited=self._is_delimited,
         )
 
     def _id(self, character: bytes) -> int:

@@ -22,7 +22,7 @@ from interp.extraction.increment_table import IncrementTable
 from interp.segmentation import Segmenter
 from interp.segmentation.gaps import Reference
 from interp.segmentation.references import SegmenterReference, find_reference
-from interp.tables import CROSS_FITTED, analysis_table
+from interp.tables import CROSS_FITTED, analysis_table, joined_notes
 
 
 def word_boundary_auc(
@@ -54,9 +54,9 @@ def word_boundary_auc(
             the input; None for those of the table.
         scored_at: Where gaps take their scores from; see `interp.analyses.scored_gaps`.
         counts: Of characters of other text, for the baselines that need them.
-        is_simultaneous: Whether the areas of all columns of a signal are looked at together.
-            The level of each interval is then 1 - 0.05 / columns, so that all of them hold
-            with 95 %.
+        is_simultaneous: Whether the areas of all columns of a signal, scored at one place, are
+            looked at together. The level of each interval is then 1 - 0.05 / columns, so that all
+            of them hold with 95 %.
         progress: Called after each document with the bytes done and those of the whole table.
 
     Returns:
@@ -103,7 +103,7 @@ def areas_by_group(
     Args:
         groups: As `interp.analyses.scored_gaps.gather` gives them.
         counts: Of characters of other text, for the baselines that need them.
-        is_simultaneous: Over the columns of a signal, within each group.
+        is_simultaneous: Over the columns of a signal scored at one place, within each group.
     """
     groups = {ALL_DOCUMENTS: joined(list(groups.values())), **groups}
     return {
@@ -113,7 +113,7 @@ def areas_by_group(
 
 
 def n_together(gaps: ScoredGaps) -> list[int]:
-    """For every column, how many columns there are of the same signal, itself among them."""
+    """For every column, how many columns there are of its family, itself among them."""
     families = Counter(column.family for column in gaps.columns)
     return [families[column.family] for column in gaps.columns]
 
@@ -131,7 +131,7 @@ def explained(estimate: Estimate, gaps: ScoredGaps, column: ScoreColumn | None =
         return Estimate(None, n=0, n_documents=0, note=note)
     is_fitted = column is not None and column.group == CROSS_FITTED
     if is_fitted and estimate.value is None and gaps.n_documents < 2:
-        note = "not defined: one document only"
+        note = f"not defined: one {gaps.cluster_noun} only"
         return Estimate(None, n=estimate.n, n_documents=estimate.n_documents, note=note)
     return estimate
 
@@ -146,6 +146,7 @@ def _area_rows(gaps: ScoredGaps, is_simultaneous: bool) -> Iterator[dict[str, An
             scores,
             gaps.documents,
             n_simultaneous=n_simultaneous if is_simultaneous else 1,
+            cluster=gaps.cluster_noun,
         )
         tied = explained(tied_pair_share(gaps.is_boundary, scores), gaps, column).as_row()
         where = column.as_row()
@@ -156,9 +157,11 @@ def _area_rows(gaps: ScoredGaps, is_simultaneous: bool) -> Iterator[dict[str, An
 def _text_rows(gaps: ScoredGaps) -> Iterator[dict[str, Any]]:
     members = np.unique(gaps.documents, return_inverse=True)[1]
     n_boundaries = np.bincount(members, gaps.is_boundary).astype(np.float64)
-    share = clustered_mean(n_boundaries, np.bincount(members), limits=(0.0, 1.0))
+    share = clustered_mean(
+        n_boundaries, np.bincount(members), limits=(0.0, 1.0), cluster=gaps.cluster_noun
+    )
     base_rate = explained(share, gaps)
-    note = "; ".join(filter(None, [base_rate.note, gaps.details]))
+    note = joined_notes(base_rate.note, gaps.details)
     yield base_rate.as_row() | {"statistic": "base_rate", "note": note}
     for reason, count in gaps.left_out.items():
         yield {

@@ -32,18 +32,21 @@ _MANY_TIES = 0.05
 _WORTH = ("average_precision", "precision", "recall", "f1", "word_f1", "r_value")
 
 
-def boundary_tables(frame: pd.DataFrame, *, saturated: Sequence[str] = ()) -> list[Rendered]:
+def boundary_tables(
+    frame: pd.DataFrame, *, saturated: Sequence[str] = (), cluster: str = "document"
+) -> list[Rendered]:
     """Areas with their nulls, then what a threshold finds, then comparisons, then notes.
 
     Args:
         frame: Of `interp.studies.boundaries.boundary_table`.
         saturated: Columns with many saturated entries, each with its share.
+        cluster: What gaps are clustered by, as `interp.analyses.scored_gaps.ScoredGaps` says.
     """
     rows = rows_of(_named(frame))
     areas = [row for row in rows if row["statistic"] == "roc_auc"]
     compared = [row for row in rows if row["statistic"] == "roc_auc_difference"]
-    worth, why_none = _worth(areas, rows)
-    tables = [_areas(areas, rows), *([worth] if worth else [])]
+    worth, why_none = _worth(areas, rows, cluster)
+    tables = [_areas(areas, rows, cluster), *([worth] if worth else [])]
     if compared:
         tables.append(_comparisons(compared))
     tables[-1] = Rendered(
@@ -54,7 +57,7 @@ def boundary_tables(frame: pd.DataFrame, *, saturated: Sequence[str] = ()) -> li
     return tables
 
 
-def _areas(areas: Sequence[Row], rows: Sequence[Row]) -> Rendered:
+def _areas(areas: Sequence[Row], rows: Sequence[Row], cluster: str) -> Rendered:
     found = {(row["statistic"], _key(row)): row for row in rows}
     table = table_of("score", "seen", "AUC", "95 % interval", "null", "p")
     for row in areas:
@@ -71,12 +74,14 @@ def _areas(areas: Sequence[Row], rows: Sequence[Row]) -> Rendered:
     base = next(row for row in rows if row["statistic"] == "base_rate")
     title = f"Word boundaries of {references}: ROC-AUC over {whole(base['n'])} gaps"
     note = (
-        f"Gaps of {counted(base['n_documents'], 'text')}; {percent(base['value'])} are boundaries."
+        f"Gaps of {counted(base['n_documents'], cluster)}; {percent(base['value'])} are boundaries."
     )
     return Rendered(title, table, (note,))
 
 
-def _worth(areas: Sequence[Row], rows: Sequence[Row]) -> tuple[Rendered | None, Sequence[str]]:
+def _worth(
+    areas: Sequence[Row], rows: Sequence[Row], cluster: str
+) -> tuple[Rendered | None, Sequence[str]]:
     """What a threshold finds; or, where none can be chosen, why."""
     found = {(row["statistic"], _key(row)): row for row in rows}
     table = table_of("score", "AP", "precision", "recall", "F1", "word F1", "R-value")
@@ -89,7 +94,7 @@ def _worth(areas: Sequence[Row], rows: Sequence[Row]) -> tuple[Rendered | None, 
         table.add_row(
             row["score"], *("" if each is None else number(each["value"]) for each in values)
         )
-    note = "At the threshold of best F1 on one half of the texts, measured on the other."
+    note = f"At the threshold of best F1 on one half of the {cluster}s, measured on the other."
     return Rendered("What a threshold finds", table, (note,)), ()
 
 

@@ -153,7 +153,10 @@ def word_boundary_auc(
 
     from interp.cli.boundary_rendering import boundary_tables
 
-    output.result(found, lambda: boundary_tables(found, saturated=saturated))
+    output.result(
+        found,
+        lambda: boundary_tables(found, saturated=saturated, cluster=gaps.cluster_noun),
+    )
 
 
 def _kept(increments: str, signals: list[str] | None) -> "BoundarySignals":

@@ -40,4 +40,5 @@ class DelimiterSegmenter:
             is_boundary=~is_word[after],
             n_characters=len(first),
             left_out={},
+            is_delimited=True,
         )

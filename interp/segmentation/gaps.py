@@ -25,6 +25,8 @@ class Gaps:
             language whose words the reference does not know.
         cluster: What the document's gaps are alike with, such as the document that a sentence is
             from; None for the document itself.
+        cluster_noun: What that is called.
+        is_delimited: Whether what follows a boundary is a delimiter, and not the next word.
     """
 
     tokens: Int[np.ndarray, " gap"]
@@ -33,6 +35,8 @@ class Gaps:
     left_out: Mapping[str, int]
     other_script: str | None = None
     cluster: str | None = None
+    cluster_noun: str = "document"
+    is_delimited: bool = False
 
     def __post_init__(self) -> None:
         """Check that every gap has one judgement, and a character after it."""

@@ -62,7 +62,6 @@ def script_gaps(
     edges: Int[np.ndarray, " edge"],
     *,
     within: tuple[int, int] | None = None,
-    cluster: str | None = None,
 ) -> Gaps:
     r"""The gaps between two neighbouring characters of a script, and which of them end a word.
 
@@ -75,7 +74,6 @@ def script_gaps(
         edges: Where words begin or end, as indices into the code points of ``content`` (0 is its
             start); those elsewhere than between two characters of the script do not matter.
         within: The part to be judged, ``[start, end)`` in code points; None for all of it.
-        cluster: As in `Gaps`.
 
     Returns:
         Gaps in order; characters in which a word ends, and those that are not known, are left
@@ -102,7 +100,6 @@ def script_gaps(
         is_boundary=is_edge[after],
         n_characters=int(is_of_script.sum()),
         left_out={script.unknown or WORD_ENDS_INSIDE: int(is_left_out.sum())},
-        cluster=cluster,
     )
 
 

@@ -1,6 +1,7 @@
 """A treebank as a reference: its sentences are read in context, its words are the truth."""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -13,7 +14,9 @@ N_BEFORE = 2
 """Sentences that are read before one, for the context that running text would give it."""
 
 N_IN_BLOCK = 10
-"""Neighbouring sentences that are taken to be alike where a treebank names no documents."""
+BLOCK = "ten-sentence block"
+"""Neighbouring sentences that are taken to be alike where a treebank names no documents, and what
+they are called."""
 
 
 class TreebankReference:
@@ -61,14 +64,15 @@ def _texts(
             for each in sentences[max(0, number - N_BEFORE) : number]
             if each.document_id == sentence.document_id
         ]
-        block = number // N_IN_BLOCK
-        cluster = sentence.document_id if has_documents else f"block {block + 1}"
-        yield _read(before, sentence, script, cluster)
+        content, gaps = _read(before, sentence, script)
+        if has_documents:
+            yield content, replace(gaps, cluster=sentence.document_id)
+        else:
+            block = f"block {number // N_IN_BLOCK + 1}"
+            yield content, replace(gaps, cluster=block, cluster_noun=BLOCK)
 
 
-def _read(
-    before: list[Sentence], sentence: Sentence, script: Script, cluster: str
-) -> tuple[bytes, Gaps]:
+def _read(before: list[Sentence], sentence: Sentence, script: Script) -> tuple[bytes, Gaps]:
     """A sentence after those before it, and its gaps."""
     context = "".join(
         each.text + " " * (script.has_space_between_sentences and each.has_space_after)
@@ -82,4 +86,4 @@ def _read(
         text, edges = squeezed.text, squeezed.places[edges]
         within = (int(squeezed.places[within[0]]), int(squeezed.places[within[1]]))
     content = text.encode()
-    return content, script_gaps(content, script, edges, within=within, cluster=cluster)
+    return content, script_gaps(content, script, edges, within=within)

@@ -1,6 +1,8 @@
 import itertools
+from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.metrics import (
     accuracy_score,
@@ -84,8 +86,11 @@ def random_treebank(with_documents):
     return sentences
 
 
-@pytest.mark.parametrize(("with_documents", "n_clusters"), [(False, 4), (True, 8)])
-def test_agreement_is_that_of_scikit_learn(with_documents, n_clusters):
+@pytest.mark.parametrize(
+    ("with_documents", "n_clusters", "noun"),
+    [(False, 4, "ten-sentence block"), (True, 8, "document")],
+)
+def test_agreement_is_that_of_scikit_learn(with_documents, n_clusters, noun):
     sentences = random_treebank(with_documents)
     found, truth = [], []
     for each in sentences:
@@ -105,6 +110,7 @@ def test_agreement_is_that_of_scikit_learn(with_documents, n_clusters):
         }
     )
     assert set(table["n_documents"]) == {n_clusters}
+    assert set(table["method"]) == {f"jackknife over {noun}s, t({n_clusters - 1})"}
     assert (table["low"] < table["value"]).all()
     assert (table["value"] < table["high"]).all()
 
@@ -120,6 +126,16 @@ def test_the_interval_is_that_of_leaving_one_cluster_out():
     error = np.sqrt(7 / 8 * ((spread - spread.mean()) ** 2).sum())
     row = reference_agreement(VOWELS, people(*sentences)).query("statistic == 'kappa'").iloc[0]
     assert row["high"] - row["low"] == pytest.approx(2 * 2.364624 * error, rel=1e-5)
+
+
+def test_sentences_before_the_first_document_are_one_cluster():
+    sentences = random_treebank(with_documents=True)
+    unnamed = [replace(each, document_id="") for each in sentences[:5]]
+    table = reference_agreement(VOWELS, people(*unnamed, *sentences[5:]))
+    pd.testing.assert_frame_equal(
+        table.drop(columns="note"),
+        reference_agreement(VOWELS, people(*sentences)).drop(columns="note"),
+    )
 
 
 def test_turned_round_precision_and_recall_change_places():

@@ -115,4 +115,4 @@ def test_no_interval_where_there_is_no_spread_to_see():
     held_by_one = average_precision(
         np.array([True, False, False]), np.array([1.0, 2.0, 0.0]), np.array([0, 0, 1])
     )
-    assert held_by_one.note == "no interval: one document holds all gaps of one class"
+    assert held_by_one.note == "no interval: not defined without one of the documents"

@@ -1,6 +1,7 @@
 """Gaps and their scores: where they are read, and what is around them."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.metrics import roc_auc_score
 
@@ -8,8 +9,11 @@ from interp.analyses.baselines import with_baselines
 from interp.analyses.boundary_tests import boundary_tests, column_named, paired_areas
 from interp.analyses.character_counts import shipped_counts
 from interp.analyses.scored_gaps import CHARACTER, LAST_BYTE_BEFORE, LEAD_BYTE, ScoreColumn, gather
+from interp.analyses.word_boundaries import area_table
 from interp.errors import InputError, UsageError
 from interp.segmentation.references import SegmenterReference, find_reference
+from interp.segmentation.treebank import Sentence, Treebank
+from interp.segmentation.treebank_reference import TreebankReference
 from interp.tables import score_name
 
 TEXT = "北京很大,人口多。".encode()
@@ -95,6 +99,42 @@ def test_gaps_of_one_cluster_count_as_one_document(of_bytes):
     gaps = gather(SegmenterReference(Clustered()), [(table, ["increment"])])["all"]
     assert gaps.documents.tolist() == [0, 0, 0, 0, 2, 2]
     assert gaps.n_documents == 2
+
+
+def test_blocks_of_sentences_are_not_called_documents(of_bytes):
+    sentences = [Sentence("s", "", "abcd", ((0, 1), (1, 4)))] * 40 + [
+        Sentence("s", "", "dcba", ((0, 2), (2, 4)))
+    ]
+    reference = TreebankReference(Treebank("people", "0", tuple(sentences)), "de")
+    table = of_bytes(*(content for content, _ in reference.read(())))
+    gaps = gather(reference, [(table, ["increment"])])["all"]
+    column = gaps.columns[0]
+    areas = area_table(with_baselines(gaps))
+    found = pd.concat(
+        [
+            areas,
+            boundary_tests(gaps, n_shifts=9),
+            paired_areas(gaps, [(column, column)], against=""),
+        ]
+    )
+    assert (areas.query("statistic == 'base_rate'")["n_documents"] == 5).all()
+    methods, notes = found["method"].dropna(), found["note"].dropna()
+    assert not methods.str.contains("document").any()
+    assert not notes.str.contains("documents").any()
+    assert "jackknife over ten-sentence blocks, t(4)" in set(methods)
+    assert methods.str.contains("best F1 on 3 other ten-sentence blocks").any()
+    assert "unreliable: fewer than 20 ten-sentence blocks" in set(notes)
+
+
+def test_a_delimiter_is_no_word(of_bytes):
+    table = of_bytes(*[b"the cat sat"] * 4)
+    gaps = gather(find_reference("en"), [(table, ["increment"])])["all"]
+    right = ScoreColumn("right")
+    found = boundary_tests(gaps.scored_also([right], [gaps.is_boundary]), n_shifts=9)
+    words = found.query("statistic == 'word_f1'").set_index("signal")
+    assert words["n"].tolist() == [2 * 3] * 3  # two of the texts are measured
+    assert words["value"]["right"] == 1.0
+    assert words["value"]["every_gap"] == 0.0
 
 
 def test_baselines_say_what_they_have_seen(of_bytes):

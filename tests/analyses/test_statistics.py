@@ -174,7 +174,7 @@ def test_interval_is_undefined_when_one_document_holds_a_class():
     labels = np.array([True, False, False, False])
     estimate = clustered_auc(labels, np.array([1.0, 2.0, 0.0, 3.0]), np.array([0, 0, 1, 1]))
     assert estimate.value == pytest.approx(1 / 3)
-    assert estimate.note == "no interval: one document holds all gaps of one class"
+    assert estimate.note == "no interval: not defined without one of the documents"
 
 
 def test_unreliable_below_twenty_documents():

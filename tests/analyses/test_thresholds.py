@@ -184,6 +184,12 @@ def test_undefined_scores_are_null_with_their_reason(labels, scores, documents, 
         assert reason in estimate.note
 
 
+def test_a_precision_that_one_document_alone_defines_has_no_interval():
+    found = threshold_scores(*gaps_of([(1, 5.0), (0, 5.0)], [(1, 0.0), (0, 0.0)]))["precision"]
+    assert (found.value, found.low) == (0.5, None)
+    assert found.note == "no interval: not defined without one of the documents"
+
+
 def test_precision_is_undefined_where_nothing_is_called_a_boundary():
     found = threshold_scores(*gaps_of([(1, 0.0), (0, 0.0)], [(1, 0.0), (0, 0.0)]))
     assert found["precision"].value is None

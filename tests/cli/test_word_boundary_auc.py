@@ -100,6 +100,7 @@ def test_a_treebank_brings_its_own_text(interp, tiny, tmp_path):
     base = found.query("statistic == 'base_rate'").iloc[0]
     # 我们|喜欢|喝|绿茶 has 6 gaps and 3 boundaries, 河边|有|两|只|白|鸟 6 gaps and 5 boundaries
     assert (base["n"], base["value"]) == (12, pytest.approx(8 / 12))
+    assert "Gaps of 1 ten-sentence block;" in interp(*asked).out
     refused = interp(*asked, "zh.txt")
     assert refused.status == 2
     assert "brings its own text" in refused.err

@@ -15,6 +15,7 @@ def clustered_auc(
     documents: Int[np.ndarray, " gap"],
     *,
     n_simultaneous: int = 1,
+    cluster: str = "document",
 ) -> Estimate:
     """The area under the ROC curve with a 95 % interval clustered by document.
 
@@ -30,6 +31,7 @@ def clustered_auc(
         documents: Which document each gap comes from; any numbers.
         n_simultaneous: How many areas are looked at together. Each interval then has the level
             1 - 0.05 / n_simultaneous, so that all of them hold at once with 95 % (Bonferroni).
+        cluster: What a document is called, where it is something else.
 
     Returns:
         The area, 0 to 1; undefined with a note for no gaps, one class only, or NaN scores.
@@ -59,6 +61,7 @@ def clustered_auc(
         limits=(0.0, 1.0),
         degenerate=degenerate,
         n_simultaneous=n_simultaneous,
+        cluster=cluster,
     )
 
 
@@ -69,6 +72,7 @@ def paired_auc_difference(
     documents: Int[np.ndarray, " gap"],
     *,
     n_simultaneous: int = 1,
+    cluster: str = "document",
 ) -> Estimate:
     """The area of the first scores minus that of the second, on the same gaps.
 
@@ -82,6 +86,7 @@ def paired_auc_difference(
         second: The other's; the scales need not be comparable.
         documents: Which document each gap comes from; any numbers.
         n_simultaneous: How many differences are looked at together, as in `clustered_auc`.
+        cluster: What a document is called, where it is something else.
 
     Returns:
         -1 to 1, above 0 where the first is better; undefined where one of the areas is.
@@ -108,6 +113,7 @@ def paired_auc_difference(
         limits=(-1.0, 1.0),
         degenerate=None if influence.any() else "both are the same in every document",
         n_simultaneous=n_simultaneous,
+        cluster=cluster,
     )
 
 

@@ -137,7 +137,7 @@ def with_interval(
     if influence is None or m < JACKKNIFE_BELOW:
         estimates = leave_one_out()
         if np.isnan(estimates).any():
-            return without(f"one {cluster} holds all gaps of one class")
+            return without(f"not defined without one of the {cluster}s")
         variance = (m - 1) / m * float(((estimates - estimates.mean()) ** 2).sum())
         method = f"jackknife over {cluster}s, t({m - 1})"
     else:

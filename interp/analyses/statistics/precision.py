@@ -11,6 +11,8 @@ def average_precision(
     labels: Bool[np.ndarray, " gap"],
     scores: Float[np.ndarray, " gap"],
     documents: Int[np.ndarray, " gap"],
+    *,
+    cluster: str = "document",
 ) -> Estimate:
     """The mean over boundaries of the precision at their score, clustered by document.
 
@@ -28,6 +30,7 @@ def average_precision(
         labels: True for a boundary.
         scores: Any order-preserving scale; infinite is allowed, NaN is not.
         documents: Which document each gap comes from; any numbers.
+        cluster: What a document is called, where it is something else.
 
     Returns:
         Above 0 to 1; undefined with a note for no gaps, one class only, or NaN scores.
@@ -67,6 +70,7 @@ def average_precision(
         influence=influence,
         limits=(0.0, 1.0),
         degenerate="the scores separate the classes perfectly" if value == 1.0 else None,
+        cluster=cluster,
     )
 
 

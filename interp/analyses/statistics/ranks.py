@@ -119,7 +119,7 @@ def spearman(
         group has different values of both.
     """
     n, n_undefined = len(x), int((np.isnan(x) | np.isnan(y)).sum())
-    ranked = [(_doubled_ranks(x[own]), _doubled_ranks(y[own])) for own in _each_group(groups)]
+    ranked = [(doubled_ranks(x[own]), doubled_ranks(y[own])) for own in each_group(groups)]
     spread = sum(int(a @ a) for a, _ in ranked) * sum(int(b @ b) for _, b in ranked)
     if n_undefined or spread == 0:
         reason = "no group has different values of both"
@@ -134,6 +134,19 @@ def spearman(
     else:
         p, method = _random_p(ranked, abs(product)), f"{N_PERMUTATIONS} permutations within groups"
     return RankCorrelation(_fisher(rho, n, len(ranked)), Estimate(p, n=n, method=method))
+
+
+def doubled_ranks(values: Float[np.ndarray, " entry"]) -> Int[np.ndarray, " entry"]:
+    """Twice the distance of each rank from the mean rank: a whole number, also in ties."""
+    _, value, n_tied = np.unique(values, return_inverse=True, return_counts=True)
+    n_below = np.cumsum(n_tied) - n_tied
+    return (2 * n_below + n_tied - len(values))[value]
+
+
+def each_group(groups: Shaped[np.ndarray, " entry"]) -> list[Int[np.ndarray, " member"]]:
+    """Where the members of each group are, in their order."""
+    order = np.argsort(groups, kind="stable")
+    return np.split(order, np.flatnonzero(groups[order][1:] != groups[order][:-1]) + 1)
 
 
 def _median(ascending: Float[np.ndarray, " pair"]) -> Estimate:
@@ -157,18 +170,6 @@ def _fisher(rho: float, n: int, n_groups: int) -> Estimate:
     half_width = 1.959964 * np.sqrt((1 + rho**2 / 2) / freedom)
     low, high = np.tanh(np.arctanh(rho) + np.array([-half_width, half_width]))
     return replace(estimate, low=float(low), high=float(high), method="Fisher's z")
-
-
-def _each_group(groups: Shaped[np.ndarray, " entry"]) -> list[Int[np.ndarray, " member"]]:
-    members = np.unique(groups, return_inverse=True)[1]
-    return [np.flatnonzero(members == group) for group in range(members.max(initial=-1) + 1)]
-
-
-def _doubled_ranks(values: Float[np.ndarray, " entry"]) -> Int[np.ndarray, " entry"]:
-    """Twice the distance of each rank from the mean rank: a whole number, also in ties."""
-    ascending = np.sort(values)
-    n_below = np.searchsorted(ascending, values, side="left")
-    return n_below + np.searchsorted(ascending, values, side="right") - len(values)
 
 
 def _exact_p(ranked: list[tuple[np.ndarray, np.ndarray]], distance: int) -> float:

@@ -1,13 +1,12 @@
 """What areas come to when the labels no longer belong to their gaps."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from interp.analyses.statistics.areas import TieGroups
 from interp.analyses.statistics.estimate import members_of, why_undefined
+from interp.analyses.statistics.ranks import doubled_ranks, each_group
 
 ROUNDING = 1e-6
 """Sums of whole numbers that are nearer to one another than this are the same sum."""
@@ -26,6 +25,7 @@ class ShiftNull:
         n: Gaps.
         n_documents: Documents that they come from.
         n_shifts: How many shifts were drawn.
+        cluster: What a document is called.
     """
 
     centre: Float[np.ndarray, " column"]
@@ -36,11 +36,12 @@ class ShiftNull:
     n: int
     n_documents: int
     n_shifts: int
+    cluster: str
 
     @property
     def method(self) -> str:
         """How it was made, as one phrase."""
-        return f"{self.n_shifts} circular shifts of the labels within documents"
+        return f"{self.n_shifts} circular shifts of the labels within {self.cluster}s"
 
 
 def shift_null(
@@ -50,6 +51,7 @@ def shift_null(
     *,
     n_shifts: int = 999,
     seed: int = 0,
+    cluster: str = "document",
 ) -> ShiftNull:
     """The areas under the ROC curve that labels in the wrong place reach.
 
@@ -70,6 +72,7 @@ def shift_null(
         documents: Which document each gap comes from; any numbers.
         n_shifts: How many to draw; at least 1.
         seed: Of the random generator.
+        cluster: What a document is called, where it is something else.
 
     Returns:
         NaN with a note where the area is undefined or where no shift changes it.
@@ -84,7 +87,7 @@ def shift_null(
     defined = np.flatnonzero([note is None for note in notes])
     centres, lows, highs, p_values = np.full((4, n_columns), np.nan)
     if len(defined):
-        ranks = np.stack([_doubled_ranks(labels, scores[:, each]) for each in defined], axis=1)
+        ranks = np.stack([doubled_ranks(scores[:, each]) for each in defined], axis=1)
         observed = ranks[labels].sum(axis=0)
         centre, shifted = _sums_of_ranks(labels, ranks, members, n_shifts, seed)
         distance = np.abs(observed - centre) - ROUNDING
@@ -97,17 +100,7 @@ def shift_null(
         for still in defined[(shifted == observed).all(axis=0)]:
             notes[still] = "not defined: no shift changes the area"
             centres[still] = lows[still] = highs[still] = p_values[still] = np.nan
-    return ShiftNull(centres, lows, highs, p_values, tuple(notes), n, m, n_shifts)
-
-
-def _doubled_ranks(
-    labels: Bool[np.ndarray, " gap"], scores: Float[np.ndarray, " gap"]
-) -> Int[np.ndarray, " gap"]:
-    """Twice the distance of each gap's rank from the mean rank: a whole number, also in ties."""
-    groups = TieGroups.of(labels, scores)
-    n_tied = groups.n_true + groups.n_false
-    n_below = np.cumsum(n_tied) - n_tied
-    return groups.per_gap(2 * n_below + n_tied - len(scores))
+    return ShiftNull(centres, lows, highs, p_values, tuple(notes), n, m, n_shifts, cluster)
 
 
 def _sums_of_ranks(
@@ -121,7 +114,7 @@ def _sums_of_ranks(
     generator = np.random.default_rng(seed)
     centre = np.zeros(ranks.shape[1])
     shifted = np.zeros((n_shifts, ranks.shape[1]), dtype=np.int64)
-    for own in _each_document(members):
+    for own in each_group(members):
         n, n_true = len(own), int(labels[own].sum())
         centre += n_true / n * ranks[own].sum(axis=0)
         if n_true in (0, n):
@@ -130,13 +123,6 @@ def _sums_of_ranks(
             drawn = generator.integers(n, size=n_shifts)
             shifted += _sum_at_each_shift(labels[own], ranks[own])[drawn]
     return centre, shifted
-
-
-def _each_document(
-    members: Int[np.ndarray, " gap"],
-) -> Iterator[Int[np.ndarray, " gap_of_document"]]:
-    order = np.argsort(members, kind="stable")
-    yield from np.split(order, np.flatnonzero(np.diff(members[order])) + 1)
 
 
 def _sum_at_each_shift(
