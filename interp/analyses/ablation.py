@@ -27,6 +27,14 @@ AS_THEY_ARE = "increments as they are"
 
 ALL_BYTES = "all bytes"
 
+_IN_COMMON = {
+    "checkpoint": "model",
+    "corpus_fingerprint": "text",
+    "shard": "shard of the text",
+    "window": "length of window",
+}
+"""What two tables must have in common for the same bytes to be compared, and its name."""
+
 HIGHER, LOWER, SAME, UNDECIDED = "higher", "lower", "same", "undecided"
 """What a change of the loss can be: see `answer`."""
 
@@ -124,7 +132,8 @@ def loss_changes(
         the replacement as reference. Below 0 the loss is the smaller one with the replacement.
 
     Raises:
-        InputError: A table is of another text, or its windows overlap.
+        InputError: A table is of another model, text, shard or length of window, or its windows
+            overlap.
     """
     grouped = _GroupedText.of(unchanged, groupings)
     before = grouped.nats(unchanged)
@@ -175,14 +184,14 @@ class _GroupedText:
         labels: For each document and grouping, the number of each byte's group, or -1.
         sizes: How many groups each grouping has.
         n_bytes: By document and group.
-        text: Fingerprint of the text.
+        about: The manifest of the table that they are of.
     """
 
     names: tuple[str, ...]
     labels: list[list[Int8[np.ndarray, " _"]]]
     sizes: tuple[int, ...]
     n_bytes: Int[np.ndarray, "document group"]
-    text: str
+    about: dict[str, Any]
 
     @classmethod
     def of(cls, table: IncrementTable, groupings: Sequence[Grouping]) -> "_GroupedText":
@@ -200,16 +209,17 @@ class _GroupedText:
             labels=labels,
             sizes=sizes,
             n_bytes=np.array([_sums(of_document, sizes) for of_document in labels], dtype=np.int64),
-            text=table.manifest["corpus_fingerprint"],
+            about=table.manifest,
         )
 
     def nats(self, table: IncrementTable) -> Float[np.ndarray, "document group"]:
         """Sums of the surprisal of a table by document and group."""
         about = table.manifest
-        if about["corpus_fingerprint"] != self.text:
-            raise InputError(
-                f"ablation: {table.folder} is of another text than the one to compare with"
-            )
+        for key, name in _IN_COMMON.items():
+            if about[key] != self.about[key]:
+                raise InputError(
+                    f"ablation: {table.folder} is of another {name} than the one to compare with"
+                )
         if about["stride"] != about["window"]:
             raise InputError(
                 f"ablation: the windows of {table.folder} overlap (stride {about['stride']} of "

@@ -31,7 +31,8 @@ def with_baselines(gaps: ScoredGaps, counts: CharacterCounts | None = None) -> S
       one before the gap, ``left_entropy`` of what precedes the one after it. Nobody told them
       of words.
 
-    Cross-fitted scores are undefined where there is one document only.
+    Cross-fitted scores are undefined where there is one document only, ``left_entropy`` where no
+    letter follows.
 
     Args:
         gaps: The gaps.

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import regex
 from jaxtyping import Float, Int
 
 from interp.analyses.count_file import CountRows, no_counts, read_rows, write_rows
@@ -33,6 +34,9 @@ SEEN = {
 
 NO_LETTER = ""
 """What stands for everything that is no letter, and for the ends of a text."""
+
+IS_LETTER = regex.compile(r"\p{Alphabetic}").match
+"""Whether the first code point of a character is that of a letter."""
 
 UNSEEN = 0.5
 """What is added to a count, so that a pair that was never seen has a probability."""
@@ -178,9 +182,11 @@ class CharacterCounts:
         }
 
     def indices(self, characters: Iterable[str]) -> Int[np.ndarray, " character"]:
-        """Where each character is in ``letters``; -1 for one that was never seen."""
+        """Where each character is in ``letters``; 0 for no letter, -1 for one never seen."""
         place = self._place
-        return np.fromiter((place.get(c, -1) for c in characters), dtype=np.int64)
+        return np.fromiter(
+            (place.get(c, -1) if IS_LETTER(c) else 0 for c in characters), dtype=np.int64
+        )
 
     def negative_pmi(
         self, previous: Int[np.ndarray, " gap"], following: Int[np.ndarray, " gap"]
@@ -212,7 +218,7 @@ class CharacterCounts:
 
         Over the times that a letter follows it. High where anything can follow, as it does
         after a word. It sees nothing of the character after the gap. A letter that never stood
-        before another has 0, as has one that did so once.
+        before another has 0, as has one that did so once, and what is no letter, such as a digit.
 
         Source: Jin and Tanaka-Ishii 2006, "Unsupervised segmentation of Chinese text by use of
             branching entropy"; here from single characters.
@@ -222,9 +228,10 @@ class CharacterCounts:
     def left_entropy(self, following: Int[np.ndarray, " gap"]) -> Float[np.ndarray, " gap"]:
         """The entropy of the letter that stands before the one after each gap, in nats.
 
-        As `right_entropy`; it sees the whole character after the gap.
+        As `right_entropy`; it sees the whole character after the gap. Undefined where that is
+        no letter: every word that is written between delimiters ends there, and 0 would say so.
         """
-        return self._entropies[1][following]
+        return np.where(following == 0, np.nan, self._entropies[1][following])
 
     @classmethod
     def _of(cls, rows: CountRows) -> "CharacterCounts":

@@ -14,7 +14,7 @@ from interp.analyses.statistics import clustered_mean
 from interp.corpus.files import shown
 from interp.errors import InputError
 from interp.extraction.increment_table import DocumentSignal, IncrementTable
-from interp.tables import analysis_table
+from interp.tables import analysis_table, joined_notes
 
 TOKENIZERS: Mapping[str, Callable[[bytes], TokenClasses]] = {"python": python_token_classes}
 """What gives every byte of source code its class, by language."""
@@ -146,12 +146,13 @@ def _baseline_rows(
         for index, class_name in enumerate(TOKEN_CLASSES):
             shared = class_fields(table, signal, name, class_name, language)
             excess = clustered_mean(sums[:, index, column], counts[:, index, column]).as_row()
-            excess["note"] = excess["note"] if excess["n"] else ABSENT
+            note = totals.note(index, column, ABSENT)
+            excess["note"] = joined_notes(excess["note"], note) if excess["n"] else note
             rows.append(shared | excess | {"statistic": EXCESS})
             of_class = None if excess["value"] is None else of_signal.mean[index, column]
             shared |= {"n": excess["n"], "n_documents": excess["n_documents"]}
             baseline = None if of_class is None else of_class - excess["value"]
-            note = excess["note"] if baseline is None else None
+            note = excess["note"] if baseline is None else note
             rows.append(shared | {"statistic": BYTE_MEAN, "value": baseline, "note": note})
     return rows
 

@@ -65,6 +65,7 @@ class ByHand(IncrementTable):
 
 def by_hand(tmp_path, *nats, **manifest):
     about = {"checkpoint": "tiny", "corpus_fingerprint": "a", "window": 8, "stride": 8}
+    about["shard"] = [0, 1]
     return ByHand(tmp_path, about | manifest, nats)
 
 
@@ -158,11 +159,23 @@ def test_intervals_are_simultaneous_over_the_layers_of_one_replacement(read):
     assert double["method"].endswith("simultaneous for 2")
 
 
-def test_another_text_and_windows_that_overlap_are_refused(tmp_path):
-    before = by_hand(tmp_path, (b"a", [1.0]))
-    other = replace(before, manifest=before.manifest | {"corpus_fingerprint": "b"})
-    with pytest.raises(InputError, match="of another text"):
+@pytest.mark.parametrize(
+    ("changed", "says"),
+    [
+        ({"corpus_fingerprint": "b"}, "of another text"),
+        ({"checkpoint": "small"}, "of another model"),
+        ({"shard": [1, 2]}, "of another shard"),
+        ({"window": 4, "stride": 4}, "of another length of window"),
+    ],
+)
+def test_what_is_not_about_the_same_predictions_is_refused(tmp_path, changed, says):
+    before, other = by_hand(tmp_path, (b"a", [1.0])), by_hand(tmp_path, (b"a", [1.0]), **changed)
+    with pytest.raises(InputError, match=says):
         loss_changes(before, [Ablated("1", None, other)])
+
+
+def test_windows_that_overlap_are_refused(tmp_path):
+    before = by_hand(tmp_path, (b"a", [1.0]))
     overlapping = replace(before, manifest=before.manifest | {"stride": 4})
     with pytest.raises(InputError, match="overlap"):
         loss_changes(overlapping, [])

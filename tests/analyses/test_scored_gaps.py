@@ -8,8 +8,10 @@ from sklearn.metrics import roc_auc_score
 from interp.analyses.baselines import with_baselines
 from interp.analyses.boundary_tests import boundary_tests, column_named, paired_areas
 from interp.analyses.character_counts import shipped_counts
+from interp.analyses.count_characters import count_characters
 from interp.analyses.scored_gaps import CHARACTER, LAST_BYTE_BEFORE, LEAD_BYTE, ScoreColumn, gather
 from interp.analyses.word_boundaries import area_table
+from interp.corpus.documents import Document
 from interp.errors import InputError, UsageError
 from interp.segmentation.references import SegmenterReference, find_reference
 from interp.segmentation.treebank import Sentence, Treebank
@@ -154,6 +156,17 @@ def test_baselines_say_what_they_have_seen(of_bytes):
     # 北京 and 人口 are words; 京 and 很 meet by chance
     assert pmi[0] < pmi[1]
     assert pmi[3] < pmi[1]
+
+
+def test_a_delimiter_is_no_unknown_character(of_bytes):
+    counts = count_characters([Document("text.txt", "", b"at at at to")])
+    gaps = gather(find_reference("en"), [(of_bytes(b"at to", b"at at"), ["increment"])])["all"]
+    areas = area_table(with_baselines(gaps, counts)).query("statistic == 'roc_auc'")
+    by_signal = areas.set_index("signal")
+    # -log(3.5 * 12 / (4.5 * 4.5)) where a word ends, -log(3.5 * 12 / (3.5 * 4.5)) inside
+    assert by_signal["value"]["negative_pmi"] == 1.0
+    assert pd.isna(by_signal["value"]["left_entropy"])
+    assert by_signal["note"]["left_entropy"] == "not defined: 2 of 6 scores are undefined"
 
 
 def test_tests_of_a_signal_that_knows_and_one_that_does_not(gaps_of):
