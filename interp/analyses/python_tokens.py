@@ -56,6 +56,12 @@ more of them than 3.11.
 """
 
 
+_MOST_READ_AGAIN = 1 << 20
+"""After an error Python 3.11 reads the rest of the line again, and may find another one in its next
+character: a line of a few thousand blanks or backslashes took minutes. After so many code points
+that were read again the rest is not Python."""
+
+
 @dataclass(frozen=True)
 class TokenClasses:
     """The classes of a text.
@@ -159,7 +165,7 @@ def _tokens(source: str) -> Iterator[tuple[str, int, int]]:
     """
     lines = io.StringIO(source, newline="\n").readlines()
     line_starts = [0, *accumulate(map(len, lines))]
-    colon, f_string, depth = None, 0, 0
+    colon, f_string, depth, n_again = None, 0, 0, 0
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # 3.12 warns of what a later Python refuses
         for token in tokenize.generate_tokens(iter([*lines, ""]).__next__):
@@ -167,6 +173,9 @@ def _tokens(source: str) -> Iterator[tuple[str, int, int]]:
                 min(line_starts[min(row - 1, len(lines))] + column, len(source))
                 for row, column in (token.start, token.end)
             )
+            n_again += len(token.line) * (token.type == tokenize.ERRORTOKEN)
+            if n_again > _MOST_READ_AGAIN:
+                raise tokenize.TokenError("too many errors in long lines", token.start)
             if token.type in _STRING_STARTS:  # from Python 3.12: what is in it comes as tokens
                 f_string, depth = start if not depth else f_string, depth + 1
             elif token.type in _STRING_ENDS:

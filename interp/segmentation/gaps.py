@@ -133,5 +133,5 @@ def check_both_classes(all_gaps: Iterable[Gaps], whose: str, judged: str) -> Non
         which = "ends a word" if n_boundaries else "is inside a word"
         raise InputError(
             f"{whose}: every one of its {n_gaps:,} gaps between {judged} {which}",
-            "Words must be marked: separated by spaces, or a line each in a treebank.",
+            "Words must be marked: separated by spaces within a line, or one a line in a treebank.",
         )

@@ -24,7 +24,9 @@ class SegmentedReference:
 
     The file holds the texts of the input one after the other. White space is not compared, so
     that lines may be broken anywhere between two words, and its texts need not be told apart:
-    a text of the input ends where its characters do. English is read without its spaces.
+    a text of the input ends where its characters do. Words must be separated by spaces within a
+    line: a file with one word per line looks like one whose lines nobody segmented, and is
+    refused. English is read without its spaces.
 
     Args:
         path: The file; UTF-8.

@@ -173,6 +173,13 @@ def test_what_is_no_python_is_a_class_and_the_first_line_of_it_is_known(source, 
     assert len(found.classes) == len(source) + 1
 
 
+@pytest.mark.parametrize("line", [b"x = '" + b"\\'" * 50_000, b"x" + b" " * 100_000 + b"$"])
+def test_a_long_line_of_errors_is_not_python(line):
+    found = python_token_classes(b"x = 1\n" + line)
+    assert found.error_line == 2
+    assert found.classes[-1] == TOKEN_CLASSES.index("not Python")
+
+
 def test_an_error_leaves_what_stands_before_it_as_it_is():
     whole, broken = (python_token_classes(b"x = (1)\n" + rest) for rest in (b"", b"'''("))
     np.testing.assert_array_equal(broken.classes[:9], whole.classes)

@@ -45,6 +45,13 @@ def test_unknown_words_are_found_by_the_hidden_markov_model(segmenter):
     assert "杭研" in segmenter.words("他来到了网易杭研大厦")
 
 
+def test_a_very_long_run_is_cut_and_nothing_else_is(segmenter):
+    run = "他来到了网易杭研大厦" * 500
+    pieces = [run, run, run[:5]]
+    assert segmenter.words("".join(pieces)) == [w for each in pieces for w in segmenter.words(each)]
+    assert "T恤" in segmenter.words(f"{run}T恤，{run}")
+
+
 @pytest.mark.parametrize("character", ["々", "〇", "𠮷", "鿖", "㐀", "\uf900"])
 def test_other_ideographs_are_left_out_and_counted(segmenter, character):
     gaps = segmenter.gaps(f"中{character}国中国".encode())

@@ -103,13 +103,15 @@ def test_an_invalid_byte_of_the_input_is_shown_by_its_value(segmented):
         (" \n", "utf-8", "is empty"),
         ("他来到了", "utf-8", "every one of its 3 gaps .* is inside a word"),
         ("他来到了\n今天很好", "utf-8", "is inside a word"),
+        ("人工\n智能\n是", "utf-8", "is inside a word"),  # looks the same, and may be words
         ("他 来 到", "utf-8", "every one of its 2 gaps .* ends a word"),
         ("plain English", "utf-8", "no gap between two Chinese characters"),
     ],
 )
 def test_a_file_that_can_tell_nothing_is_refused(segmented, text, encoding, says):
-    with pytest.raises(InputError, match=says):
+    with pytest.raises(InputError, match=says) as refused:
         segmented(text, encoding=encoding)
+    assert "a word" not in says or "spaces within a line" in refused.value.hint
 
 
 def test_a_file_that_is_not_there_is_refused():
