@@ -1,5 +1,6 @@
 """What every chart shares: the value that a page shows, its two looks and sizes, its rows."""
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -34,6 +35,9 @@ class Chart:
         figures: Plotly figures as plain JSON values, by mode and size; empty if undefined.
         note: Why there is no chart, or how to read it.
         remarks: Sentences about single rows; shown under the chart.
+
+    Raises:
+        ValueError: The key has other characters.
     """
 
     key: str
@@ -42,6 +46,10 @@ class Chart:
     figures: dict[str, dict[str, Any]] = field(default_factory=dict)
     note: str = ""
     remarks: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not re.fullmatch("[A-Za-z0-9-]+", self.key):
+            raise ValueError(f"chart: key {self.key!r}, expected ASCII letters, digits, hyphens")
 
     def to_html(self) -> Html:
         """The chart as a ``figure``; the page's script draws it."""
@@ -57,7 +65,7 @@ class Chart:
                         "<noscript><p>The chart needs scripts; the table has its numbers.</p>"
                         "</noscript>"
                     ),
-                    json_block(self.figures, css_class="spec"),
+                    json_block(_said_once(self.figures), css_class="spec"),
                 ]
             )
         remarks = joined(Html(f'<p class="note">{escape(words)}</p>') for words in self.remarks)
@@ -92,7 +100,7 @@ def figure(mode: str, height: int, **layout: Any) -> go.Figure:
     colors = theme.PAPER[mode]
     return go.Figure(
         layout={
-            "template": None,
+            "template": {},  # None would be the user's template, by default 6 kB of Plotly's
             "height": height,
             "paper_bgcolor": "rgba(0,0,0,0)",
             "plot_bgcolor": "rgba(0,0,0,0)",
@@ -163,6 +171,19 @@ def numbers_in(rows: Sequence[Row]) -> list[float]:
     return [float(number) for number in numbers if number is not None]
 
 
+def span(values: Sequence[float], share: float, least: float = 0.0) -> tuple[float, float]:
+    """From below the lowest to above the highest of ``values``: the range of an axis.
+
+    Args:
+        values: At least one.
+        share: The margin on either side, as a share of what lies between them.
+        least: The smallest margin. Where all values are the same and it is 0, it is 0.5.
+    """
+    low, high = min(values), max(values)
+    margin = max(least, share * (high - low)) or 0.5
+    return low - margin, high + margin
+
+
 def interval(rows: Sequence[Row], color: str, *, width: int) -> dict[str, Any]:
     """Error bars for the rows that have an interval."""
     return {
@@ -200,6 +221,33 @@ def _of_rows(names: Sequence[str], n_rows: int) -> str:
     if len(names) == n_rows:
         return ""
     return f" ({'; '.join(names) if len(names) <= MOST_NAMES else f'{len(names)} of {n_rows}'})"
+
+
+def _said_once(figures: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """``figures`` with what a trace has in all of them said once, under ``data``.
+
+    Looks and sizes differ in colours and layout; the numbers are most of a page.
+    """
+    drawn = [each for sizes in figures.values() for each in sizes.values()]
+    shared = [
+        {
+            name: value
+            for name, value in first.items()
+            if all(other.get(name) == value for other in others)
+        }
+        for first, *others in zip(*(each["data"] for each in drawn), strict=True)
+    ]
+
+    def own(each: dict[str, Any]) -> dict[str, Any]:
+        traces = [
+            {name: value for name, value in trace.items() if name not in alike}
+            for trace, alike in zip(each["data"], shared, strict=True)
+        ]
+        return each | {"data": traces}
+
+    return {"data": shared} | {
+        mode: {size: own(each) for size, each in sizes.items()} for mode, sizes in figures.items()
+    }
 
 
 def _plain(drawn: go.Figure) -> dict[str, Any]:

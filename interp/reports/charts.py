@@ -20,6 +20,7 @@ from interp.reports.chart import (
     numbers_in,
     plotly_text,
     remarks_on,
+    span,
     variants,
 )
 from interp.reports.dot_chart import dot_chart
@@ -241,10 +242,8 @@ def _add_lines(
 
 def _auc_range(rows: list[Row]) -> list[float]:
     """From below the lowest to above the highest of all values, intervals and chance."""
-    values = [0.5, *numbers_in(rows)]
-    low, high = min(values), max(values)
-    margin = max(0.02, 0.08 * (high - low))
-    return [max(-0.02, low - margin), min(1.02, high + margin)]
+    low, high = span([0.5, *numbers_in(rows)], 0.08, least=0.02)
+    return [max(-0.02, low), min(1.02, high)]
 
 
 def _spread(values: Sequence[float], apart: float) -> list[float]:

@@ -18,6 +18,7 @@ from interp.reports.chart import (
     numbers_in,
     plotly_text,
     remarks_on,
+    span,
     variants,
 )
 from interp.tables import Row, has_interval, rows_of
@@ -69,7 +70,6 @@ def _figure(
 ) -> go.Figure:
     colors = theme.PAPER[mode]
     names = [label(row) for row in rows]
-    low, high = _range(rows, [value for _, value in lines])
     left = (240, 6.8) if size == "wide" else (128, 6.6)
     below = 40 + 18 * len(lines)
     drawn = figure(
@@ -77,7 +77,11 @@ def _figure(
         (30 if size == "wide" else 38) * len(rows) + 16 + below,
         margin={"l": left[0], "r": 16, "t": 8, "b": below},
         font={"family": theme.SANS, "size": 13 if size == "wide" else 11, "color": colors["soft"]},
-        xaxis=axis(mode, range=[low, high], nticks=6 if size == "wide" else 4),
+        xaxis=axis(
+            mode,
+            range=span([*(value for _, value in lines), *numbers_in(rows)], 0.06),
+            nticks=6 if size == "wide" else 4,
+        ),
         yaxis=axis(
             mode,
             type="category",
@@ -116,13 +120,6 @@ def _add_line(drawn: go.Figure, name: str, value: float, dash: str, index: int, 
         line={"color": theme.PAPER[mode]["muted"], "width": 1.25, "dash": dash},
     )
     add_line_name(drawn, name, dash, mode, below_px=30 + 18 * index)
-
-
-def _range(rows: list[Row], lines: Sequence[float]) -> tuple[float, float]:
-    values = [*lines, *numbers_in(rows)]
-    low, high = min(values), max(values)
-    margin = 0.06 * (high - low) or 1.0
-    return low - margin, high + margin
 
 
 def _broken(name: str, most: int) -> str:

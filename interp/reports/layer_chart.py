@@ -14,10 +14,11 @@ from interp.reports.chart import (
     figure,
     numbers_in,
     plotly_text,
+    span,
     variants,
 )
-from interp.reports.series import Series, legend_of, legend_px, trace_of
-from interp.tables import Row, row_name
+from interp.reports.series import Series, legend_of, legend_px, remarks_on_series, trace_of
+from interp.tables import row_name
 
 _PLOT_PX = 300
 
@@ -40,8 +41,9 @@ def layer_chart(
         lines: Heights at which a line lies across, by name, such as chance.
     """
     columns = list(dict.fromkeys(row_name(row) for each in series for row in each.rows))
+    remarks = remarks_on_series(series, row_name)
     if not any(each.drawn for each in series):
-        return Chart(key, title, title, remarks=("Not defined: there is no value.",))
+        return Chart(key, title, title, remarks=remarks or ("Not defined: there is no value.",))
     described = "; ".join(f"{each.name}: {_values(each)}" for each in series if each.drawn)
     across = lines or {}
     return Chart(
@@ -50,6 +52,7 @@ def layer_chart(
         f"{title}. {described}.",
         variants(lambda mode, size: _layer_figure(series, columns, across, mode, size)),
         note=note,
+        remarks=remarks,
     )
 
 
@@ -68,7 +71,6 @@ def _layer_figure(
     above = legend_px(len(series), is_wide)
     below = 34 + 18 * len(lines)
     rows = [row for each in series for row in each.drawn]
-    low, high = _range(rows, list(lines.values()))
     drawn = figure(
         mode,
         _PLOT_PX + above + below,
@@ -82,7 +84,12 @@ def _layer_figure(
             ticktext=[plotly_text(name) for name in columns],
             showgrid=False,
         ),
-        yaxis=axis(mode, range=[low, high], tickformat=".2f", nticks=7),
+        yaxis=axis(
+            mode,
+            range=span([*lines.values(), *numbers_in(rows)], 0.08, least=0.02),
+            tickformat=".2f",
+            nticks=7,
+        ),
     )
     for index, ((name, height), dash) in enumerate(
         zip(lines.items(), cycle(DASH_MARKS), strict=False)
@@ -111,11 +118,3 @@ def _add_line_across(
         line={"color": theme.PAPER[mode]["muted"], "width": 1.25, "dash": dash},
     )
     add_line_name(drawn, name, dash, mode, below_px=28 + 18 * index)
-
-
-def _range(rows: Sequence[Row], lines: Sequence[float]) -> tuple[float, float]:
-    """From below the lowest to above the highest of all values, intervals and lines."""
-    values = [*lines, *numbers_in(rows)]
-    low, high = min(values), max(values)
-    margin = max(0.02, 0.08 * (high - low))
-    return low - margin, high + margin

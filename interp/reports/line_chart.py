@@ -14,6 +14,7 @@ from interp.reports.chart import (
     axis,
     figure,
     plotly_text,
+    span,
     variants,
 )
 from interp.reports.panel_grid import PanelGrid, Place, add_titles, log_ticks
@@ -63,12 +64,10 @@ class Axis:
     is_log: bool = False
     marks: Sequence[float] = ()
 
-    def range(self, values: Sequence[float], margin: float) -> list[float]:
-        """From below the lowest to above the highest value, as Plotly takes it."""
-        ends = [math.log10(value) if self.is_log else value for value in (*values, *self.marks)]
-        low, high = min(ends), max(ends)
-        room = margin * (high - low) or 0.5
-        return [low - room, high + room]
+    def range(self, values: Sequence[float], share: float) -> tuple[float, float]:
+        """What holds all values and marks, with a ``share`` of it as margin, as Plotly takes it."""
+        drawn = (*values, *self.marks)
+        return span([math.log10(value) if self.is_log else value for value in drawn], share)
 
 
 def line_chart(
@@ -92,7 +91,9 @@ def line_chart(
         y: What lies along y.
         note: How to read it.
     """
-    drawn = [panel for panel in panels if any(len(line.xs) for line in panel.lines)]
+    # Plotly has no place in its legend for a line without values
+    filled = [Panel(each.name, [line for line in each.lines if len(line.xs)]) for each in panels]
+    drawn = [panel for panel in filled if panel.lines]
     if not drawn:
         return Chart(key, title, title, remarks=("Not defined: there is no value.",))
     names = list(dict.fromkeys(line.name for panel in drawn for line in panel.lines))
@@ -165,14 +166,14 @@ def _trace(line: Line, place: int, mode: str) -> dict[str, Any]:
             # no two of 36 lines have both the same colour and the same pattern
             "dash": _DASHES[(place + place // len(HUES)) % len(_DASHES)],
         },
-        "hovertemplate": f"{plotly_text(line.name)}: %{{x:.4g}}, %{{y:.4g}}<extra></extra>",
+        "hovertemplate": "%{fullData.name}: %{x:.4g}, %{y:.4g}<extra></extra>",
     }
 
 
 def _add_axes(
     drawn: go.Figure,
     axes: tuple[Axis, Axis],
-    ranges: tuple[list[float], list[float]],
+    ranges: tuple[tuple[float, float], tuple[float, float]],
     place: Place,
     mode: str,
 ) -> None:

@@ -14,6 +14,8 @@ from interp.reports.chart import (
     interval_text,
     numbers_in,
     plotly_text,
+    remarks_on,
+    span,
     variants,
 )
 from interp.reports.panel_grid import PanelGrid, Place, add_titles
@@ -48,22 +50,20 @@ def scatter_chart(
         panel_notes: What stands after the name of a panel.
     """
     drawn = [pair for pair in pairs if None not in (pair[0]["value"], pair[1]["value"])]
+    titles = (x_title, y_title)
+    rows = [row | {"along": name} for pair in pairs for row, name in zip(pair, titles, strict=True)]
+    remarks = remarks_on(rows, lambda row: f"{row_name(row)}, {row['along']}")
     if not drawn:
-        return Chart(key, title, title, remarks=("Not defined: there is no point.",))
+        return Chart(key, title, title, remarks=remarks or ("Not defined: there is no point.",))
     panels = list(dict.fromkeys(layer_name(x) for x, _ in drawn))
-    left_out = len(pairs) - len(drawn)
     described = "; ".join(f"{row_name(x)} {x['value']:.3g}, {y['value']:.3g}" for x, y in drawn)
     return Chart(
         key,
         title,
         f"{title}: {x_title}, {y_title}. {described}.",
-        variants(
-            lambda mode, size: _figure(
-                drawn, panels, (x_title, y_title), panel_notes or {}, mode, size
-            )
-        ),
+        variants(lambda mode, size: _figure(drawn, panels, titles, panel_notes or {}, mode, size)),
         note=note,
-        remarks=(f"Not drawn, since a value is not defined: {left_out}.",) if left_out else (),
+        remarks=remarks,
     )
 
 
@@ -98,7 +98,7 @@ def _add_axes(drawn: go.Figure, pairs: Sequence[Pair], place: Place, mode: str) 
             mode,
             domain=domain,
             anchor=f"{other}{place.suffix}",
-            range=_range(rows),
+            range=span(numbers_in(rows), 0.1),
             nticks=5,
             tickfont={"size": 11},
         )
@@ -136,11 +136,3 @@ def _add_points(drawn: go.Figure, pairs: Sequence[Pair], suffix: str, mode: str)
 
 def _head(row: Row) -> str:
     return "" if row["head"] is None else str(row["head"])
-
-
-def _range(rows: Sequence[Row]) -> list[float]:
-    """From below the lowest to above the highest of all values and intervals."""
-    values = numbers_in(rows)
-    low, high = min(values), max(values)
-    margin = 0.1 * (high - low) or 0.5
-    return [low - margin, high + margin]

@@ -1,11 +1,11 @@
 """Several series in one chart: their values, their marks, their legend."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from interp.reports import theme
-from interp.reports.chart import interval, interval_text, plotly_text
+from interp.reports.chart import interval, interval_text, plotly_text, remarks_on
 from interp.tables import Row, has_interval, row_name
 
 HUES = ("lowercase, word-initial", "uppercase", ". ! ?", "digit", ", ; : -", "lead, other")
@@ -45,6 +45,12 @@ class Series:
     def drawn(self) -> list[Row]:
         """The rows that have a value."""
         return [row for row in self.rows if row["value"] is not None]
+
+
+def remarks_on_series(series: Sequence[Series], name_of: Callable[[Row], str]) -> tuple[str, ...]:
+    """The remarks on the rows of all series, each row called after its series too."""
+    rows = [row | {"series": each.name} for each in series for row in each.rows]
+    return remarks_on(rows, lambda row: f"{row['series']}, {name_of(row)}")
 
 
 def trace_of(

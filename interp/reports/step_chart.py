@@ -8,9 +8,18 @@ from typing import Any
 import plotly.graph_objects as go
 
 from interp.reports import theme
-from interp.reports.chart import NO_BAR, Chart, add_panel_name, axis, figure, numbers_in, variants
+from interp.reports.chart import (
+    NO_BAR,
+    Chart,
+    add_panel_name,
+    axis,
+    figure,
+    numbers_in,
+    span,
+    variants,
+)
 from interp.reports.panel_grid import PanelGrid, Place, log_ticks
-from interp.reports.series import Series, legend_of, legend_px, trace_of
+from interp.reports.series import Series, legend_of, legend_px, remarks_on_series, trace_of
 from interp.tables import Row, has_interval, layer_name
 
 MOST_DECADES = 2.0
@@ -38,13 +47,14 @@ def step_chart(
         title: What is shown, in a few words.
         note: How to read it.
         line: Where a dotted line lies across every panel.
-        is_log: Whether values have a logarithmic axis too, of `MOST_DECADES` at most; values and
-            ends of intervals that are not positive are then not drawn, and what is smaller lies
-            below the panels.
+        is_log: Whether values have a logarithmic axis too, down to `MOST_DECADES` below the
+            highest; values and ends of intervals that are not positive are then not drawn, and
+            what is smaller lies below the panels.
     """
     rows = [row for each in series for row in each.drawn]
+    remarks = remarks_on_series(series, lambda row: f"{layer_name(row)} at step {step_of(row):,}")
     if not rows:
-        return Chart(key, title, title, remarks=("Not defined: there is no value.",))
+        return Chart(key, title, title, remarks=remarks or ("Not defined: there is no value.",))
     panels = list(dict.fromkeys(layer_name(row) for row in rows))
     steps = sorted({step_of(row) for row in rows})
     described = (
@@ -58,7 +68,7 @@ def step_chart(
         described,
         variants(lambda mode, size: _step_figure(series, step_of, shape, mode, size)),
         note=note,
-        remarks=_hidden(rows, 10 ** shape.range[0]) if is_log else (),
+        remarks=(*remarks, *(_hidden(rows, 10 ** shape.range[0]) if is_log else ())),
     )
 
 
@@ -98,17 +108,21 @@ def _step_figure(
         showlegend=len(series) > 1,
         legend=legend_of(mode, grid.plot_px, above_px=26),
     )
+    named: set[str] = set()
     for name, place in zip(panels.names, grid.places(), strict=True):
         _add_panel(drawn, panels, place, mode)
         add_panel_name(drawn, name, mode, left=place.left, top=place.top, above_px=3)
         for number, each in enumerate(series):
             rows = sorted((row for row in each.drawn if layer_name(row) == name), key=step_of)
+            if not rows:
+                continue
             of_panel = Series(each.name, rows, each.hue)
             trace = trace_of(of_panel, number, [step_of(row) for row in rows], mode, size=6)
             if panels.is_log:
                 _drop_what_has_no_logarithm(trace, rows)
             trace |= {"xaxis": f"x{place.suffix}", "yaxis": f"y{place.suffix}"}
-            trace["showlegend"] = place.suffix == ""
+            trace["showlegend"] = each.name not in named
+            named.add(each.name)
             trace["line"] = {"color": trace["marker"]["color"], "width": 1.5}
             drawn.add_scatter(mode="lines+markers", **trace)
     return drawn
@@ -167,15 +181,14 @@ def _drop_what_has_no_logarithm(trace: dict[str, Any], rows: Sequence[Row]) -> N
 def _range(rows: Sequence[Row], line: float | None, is_log: bool) -> tuple[float, float]:
     """From below the lowest to above the highest of what is drawn, as Plotly takes it."""
     lines = [] if line is None else [line]
-    if is_log:
-        drawn = [math.log10(v) for v in [*lines, *(row["value"] for row in rows)] if v > 0]
-        high = max(drawn, default=1.0)
-        low = max(min(drawn, default=0.0), high - MOST_DECADES)
-    else:
-        values = [*lines, *numbers_in(rows)]
-        low, high = min(values), max(values)
-    margin = max(0.02, 0.07 * (high - low))
-    return low - margin, high + margin
+    if not is_log:
+        return span([*lines, *numbers_in(rows)], 0.07, least=0.02)
+    values = [*lines, *(row["value"] for row in rows)]
+    highs = [row["high"] for row in rows if has_interval(row)]
+    drawn, ends = ([math.log10(v) for v in each if v > 0] for each in (values, highs))
+    drawn = drawn or [0.0, 1.0]
+    lowest = max(min(drawn), max(drawn) - MOST_DECADES)
+    return span([lowest, max(drawn + ends)], 0.07, least=0.02)
 
 
 def _short(number: float) -> str:

@@ -88,7 +88,10 @@ def run(given: StudyInput) -> Finding:
         },
         sections=[
             Section("At a glance", [_HOW, _glance(found), _texts(found), _HOW_BESIDE]),
-            *(Section(name, _shown(name, scores)) for name, scores in found.items()),
+            *(
+                Section(name, _shown(name, scores, index))
+                for index, (name, scores) in enumerate(found.items())
+            ),
         ],
         limits=_LIMITS,
         picture=value_picture(
@@ -163,10 +166,9 @@ def _texts(found: Mapping[str, BoundaryScores]) -> Html:
     return side_by_side("What there is of each, and what bytes and characters tell", head, rows)
 
 
-def _shown(name: str, scores: BoundaryScores) -> list[Html | Chart]:
-    key = name.lower().replace(" ", "-").replace("(", "").replace(")", "")
+def _shown(name: str, scores: BoundaryScores, index: int) -> list[Html | Chart]:
     title = f"{name}: area under the ROC curve, {len(scores.gaps.is_boundary):,} gaps"
     return [
-        scores_chart(scores, key=f"scores-{key}", title=title),
+        scores_chart(scores, key=f"scores-{index}", title=title),
         scores_beside(scores, f"All scores, {name}"),
     ]

@@ -107,7 +107,7 @@ def run(given: StudyInput) -> Finding:
             "boundary-differences": pd.concat(map(_differences, everything), ignore_index=True),
         },
         sections=[
-            Section("All scores", [_HOW, *_shown(jieba), _HOW_REFERENCES, _HOW_NULL]),
+            Section("All scores", [_HOW, *_shown(jieba, 0), _HOW_REFERENCES, _HOW_NULL]),
             Section("Where increments are read", [_HOW_PLACES, _places_chart(jieba)]),
             *([_people_section(people)] if people else []),
         ],
@@ -231,11 +231,11 @@ def _differences(scores: BoundaryScores) -> pd.DataFrame:
     return pd.concat([*tables, paired_areas(scores.gaps, probes, against="probe of the layer")])
 
 
-def _shown(scores: BoundaryScores) -> list[Html | Chart]:
+def _shown(scores: BoundaryScores, index: int) -> list[Html | Chart]:
     reference, n_gaps = scores.gaps.reference, len(scores.gaps.is_boundary)
     title = f"Area under the ROC curve against {reference}, {n_gaps:,} gaps"
     return [
-        scores_chart(scores, key=f"scores-{reference}", title=title),
+        scores_chart(scores, key=f"scores-{index}", title=title),
         scores_beside(scores, f"All scores against {reference}"),
     ]
 
@@ -271,8 +271,8 @@ def _people_section(people: Sequence[BoundaryScores]) -> Section:
     ]
     head = ["treebank", "gaps", "clusters", "of them word ends"]
     parts = [_HOW_PEOPLE, side_by_side("Treebanks", head, rows)]
-    for each in people:
-        parts += _shown(each)
+    for index, each in enumerate(people, start=1):
+        parts += _shown(each, index)
     return Section("Against people", parts)
 
 

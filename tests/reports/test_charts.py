@@ -1,11 +1,12 @@
 import json
 
 import numpy as np
+import plotly.io
 import pytest
 
 from interp.analyses.statistics import clustered_auc
 from interp.reports import theme
-from interp.reports.chart import SIZES
+from interp.reports.chart import SIZES, Chart, span
 from interp.reports.charts import auc_chart, byte_class_chart
 from interp.tables import analysis_table
 from interp.text import BYTE_CLASSES
@@ -183,9 +184,48 @@ def test_a_table_without_values_is_said_to_be_undefined():
 def test_names_from_outside_are_no_tags_and_no_tex():
     rows = class_rows([0], ["<b>x</b> $y$"])
     html = byte_class_chart(analysis_table(rows)).to_html()
-    hover = json.loads(html.split('class="spec">')[1].split("</script>")[0])["light"]["wide"]
-    assert hover["data"][0]["hovertext"] == ["L0, &lt;b&gt;x&lt;/b&gt; &#36;y&#36;"]
+    assert specification_of(html)["data"][0]["hovertext"] == [
+        "L0, &lt;b&gt;x&lt;/b&gt; &#36;y&#36;"
+    ]
     assert "<b>" not in html
+
+
+@pytest.mark.parametrize("key", ['"><script>', "a b", "a_b", "日", ""])
+def test_a_key_that_could_be_more_than_a_name_is_refused(key):
+    with pytest.raises(ValueError, match="chart: key"):
+        Chart(key, "title", "description")
+
+
+def test_a_page_has_the_numbers_of_a_chart_once_and_all_of_its_looks():
+    chart = auc_chart(analysis_table(auc_rows([0.51, 0.4447, 0.7]) + ceiling_rows()))
+    html = chart.to_html()
+    assert html[html.index('class="spec"') :].count("0.4447") == 1
+    specification = specification_of(html)
+    for mode in theme.MODES:
+        for size in SIZES:
+            drawn = specification[mode][size]
+            traces = [a | b for a, b in zip(specification["data"], drawn["data"], strict=True)]
+            expected = chart.figures[mode][size]
+            assert {"data": traces, "layout": drawn["layout"]} == json.loads(json.dumps(expected))
+
+
+def test_a_chart_has_the_template_of_no_one(monkeypatch):
+    before = auc_chart(analysis_table(auc_rows([0.5]))).figures
+    assert "colorway" not in json.dumps(before)
+    monkeypatch.setattr(plotly.io.templates, "default", "plotly_dark")
+    assert auc_chart(analysis_table(auc_rows([0.5]))).figures == before
+
+
+@pytest.mark.parametrize(
+    ("values", "least", "ends"),
+    [([1, 3, 2], 0, (0.8, 3.2)), ([1, 3], 0.5, (0.5, 3.5)), ([2], 0, (1.5, 2.5))],
+)
+def test_an_axis_spans_all_values_and_a_margin(values, least, ends):
+    assert span(values, 0.1, least) == pytest.approx(ends)
+
+
+def specification_of(html: str):
+    return json.loads(html.split('class="spec">')[1].split("</script>")[0])
 
 
 @pytest.mark.parametrize("mode", theme.MODES)

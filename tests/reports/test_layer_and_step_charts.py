@@ -56,13 +56,26 @@ def test_a_value_that_is_not_defined_is_not_drawn_and_keeps_its_place():
     for drawn in each_figure(chart):
         assert drawn["data"][0]["y"] == [0.5, 0.7]
         assert [round(x) for x in drawn["data"][0]["x"]] == [0, 2]
+    assert chart.remarks == ("Not defined: why (here, L1).",)
+
+
+def test_notes_of_rows_stand_under_the_chart():
+    noted = [row | {"note": "unreliable: fewer than 20 documents"} for row in rows(0.5, 0.7)]
+    series = [Series("here", noted), Series("there", rows(0.4, None))]
+    expected = "Unreliable: fewer than 20 documents (here, L0{at}; here, L1{at})."
+    chart = layer_chart(series, key="a", title="Areas")
+    assert chart.remarks == (expected.format(at=""), "Not defined: why (there, L1).")
+    chart = step_chart(series, lambda _: 1000, key="a", title="Areas")
+    at = " at step 1,000"
+    assert chart.remarks == (expected.format(at=at), f"Not defined: why (there, L1{at}).")
 
 
 @pytest.mark.parametrize("chart", [layer_chart, lambda *a, **k: step_chart(*a, lambda _: 1, **k)])
 def test_nothing_to_draw_is_said(chart):
     drawn = chart([Series("here", rows(None))], key="a", title="Areas")
     assert drawn.figures == {}
-    assert drawn.remarks == ("Not defined: there is no value.",)
+    assert drawn.remarks == ("Not defined: why.",)
+    assert chart([], key="a", title="Areas").remarks == ("Not defined: there is no value.",)
 
 
 def test_names_of_series_cannot_act():
@@ -110,6 +123,22 @@ def test_a_panel_per_layer_has_every_series_in_the_order_of_steps(is_log):
         assert layout["yaxis"]["range"] == layout["yaxis2"]["range"]
         assert layout["xaxis"]["domain"] != layout["xaxis2"]["domain"]
         assert [trace["showlegend"] for trace in drawn["data"]] == [True, True, False, False]
+
+
+def test_a_series_that_begins_in_a_later_panel_is_in_the_legend():
+    series = [Series("both", rows(0.5, 0.7)), Series("late", rows(0.6, layers=[1]))]
+    for drawn in each_figure(step_chart(series, lambda _: 1, key="a", title="Areas")):
+        named = [(trace["name"], trace["xaxis"], trace["showlegend"]) for trace in drawn["data"]]
+        assert named == [("both", "x", True), ("both", "x2", False), ("late", "x2", True)]
+
+
+def test_a_logarithmic_panel_holds_the_upper_ends_of_intervals():
+    (wide,) = rows(1.0, low=0.5)
+    series = [Series("here", [wide | {"high": 50.0}])]
+    chart = step_chart(series, lambda _: 1, key="a", title="Areas", is_log=True)
+    for drawn in each_figure(chart):
+        low, high = drawn["layout"]["yaxis"]["range"]
+        assert 10**low < 1 < 50 < 10**high
 
 
 def test_where_the_logarithm_ends_an_interval_has_no_lower_bar():

@@ -38,6 +38,15 @@ def test_lines_of_a_name_look_alike_in_every_panel_and_stand_once_in_the_legend(
             assert {"steps", "nats"} <= set(words)
 
 
+def test_a_line_that_is_empty_in_the_first_panel_is_in_the_legend():
+    late = [Line("a", [], []), Line("b", [1], [1.0]), Line("never", [], [])]
+    made = chart([Panel("first", late), Panel("second", [Line("a", [1], [2.0])])])
+    for trace in made.figures["light"]["wide"]["data"]:
+        assert trace["showlegend"]
+    assert [trace["name"] for trace in made.figures["light"]["wide"]["data"]] == ["b", "a"]
+    assert "never" not in made.description
+
+
 def test_a_logarithmic_axis_holds_all_values_and_marks():
     made = chart(TWO[1:], y=Axis("turns", is_log=True, marks=(100.0,)))
     axis = made.figures["light"]["wide"]["layout"]["yaxis"]

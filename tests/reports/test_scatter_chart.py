@@ -63,12 +63,13 @@ def test_panels_do_not_overlap_and_are_named():
         assert "&lt;b&gt;tokens&lt;/b&gt;" in words
 
 
-def test_points_without_a_value_are_counted_and_not_drawn():
+def test_points_without_a_value_are_named_and_not_drawn():
     drawn = chart([1.0, None, 3.0, 4.0], [1.0, 2.0, None, 4.0])
     for figure in each_figure(drawn):
         assert [list(trace["x"]) for trace in figure["data"]] == [[1], [4]]
-    assert drawn.remarks == ("Not drawn, since a value is not defined: 2.",)
+    assert drawn.remarks == ("Not defined: why (L0H1, increment; L1H0, <b>tokens</b>).",)
     assert chart([None], [1.0]).figures == {}
+    assert chart([], []).remarks == ("Not defined: there is no point.",)
 
 
 def test_one_point_has_a_scale_and_figures_are_plain_json():

@@ -24,10 +24,11 @@
       const state = `${mode()} ${width}`;
       if (!width || state === drawn) return;
       drawn = state;
-      // Plotly writes into what it is given, so it gets a copy
-      const { data, layout } = structuredClone(specification[mode()][size]);
+      const { data, layout } = specification[mode()][size];
+      const traces = data.map((own, index) => ({ ...specification.data[index], ...own }));
       canvas.style.height = `${layout.height}px`;
-      Plotly.react(canvas, data, { ...layout, width }, config);
+      // Plotly writes into what it is given, so it gets copies
+      Plotly.react(canvas, structuredClone(traces), structuredClone({ ...layout, width }), config);
     };
     draw();
     new ResizeObserver(() => requestAnimationFrame(draw)).observe(canvas);
