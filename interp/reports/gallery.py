@@ -72,7 +72,7 @@ class Entry:
 
 
 def write_gallery(
-    folder: str | Path, *, title: str = TITLE, lead: str = "", order: Sequence[str] = ()
+    folder: str | Path, *, title: str = TITLE, order: Sequence[str] = ()
 ) -> tuple[Path, ...]:
     """Write ``index.html`` over the pages of ``folder``, and let them share one script.
 
@@ -83,7 +83,6 @@ def write_gallery(
     Args:
         folder: Where the pages are.
         title: The heading of the index.
-        lead: A paragraph under it.
         order: Names of pages without ``.html``, in the order of the index; others follow by
             name.
 
@@ -102,11 +101,13 @@ def write_gallery(
         if entry is None:
             continue
         entries.append(entry)
-        shared = with_shared_plotly(_read(path))
+        content = _read(path)
+        shared = with_shared_plotly(content)
         if shares_plotly(shared):
             has_charts = True
             _write(folder / plotly_file(), theme.asset(theme.PLOTLY).encode("utf-8"))
-            _write(path, shared)
+            if shared != content:
+                _write(path, shared)
     if not entries:
         raise InputError(
             f"gallery: {folder} has no page that interp wrote",
@@ -114,7 +115,7 @@ def write_gallery(
         )
     ranks = {f"{name}.html".encode(): rank for rank, name in enumerate(order)}
     entries.sort(key=lambda entry: (ranks.get(entry.name, len(ranks)), entry.name))
-    _write(folder / INDEX, _index(title, lead, entries).encode("utf-8", "backslashreplace"))
+    _write(folder / INDEX, _index(title, entries).encode("utf-8", "backslashreplace"))
     return folder / INDEX, *([folder / plotly_file()] if has_charts else [])
 
 
@@ -212,12 +213,11 @@ class _Head(html.parser.HTMLParser):
             self.title += data
 
 
-def _index(title: str, lead: str, entries: Sequence[Entry]) -> str:
+def _index(title: str, entries: Sequence[Entry]) -> str:
     cards = joined(entry.to_html() for entry in entries)
     body = Html(
         f'<div class="page"><header><h1>{isolated(title)}</h1>'
-        '<button type="button" class="mode" hidden></button>'
-        f"{Html(f'<p class=lead>{escape(lead)}</p>') if lead else ''}</header>"
+        '<button type="button" class="mode" hidden></button></header>'
         f'<main><ol class="gallery">{cards}</ol></main></div>'
     )
     return document(

@@ -45,9 +45,9 @@ def links_of(text: str) -> list[str | None]:
 def test_the_index_leads_to_every_page_with_its_picture_and_sentence(tmp_path):
     write_page(tmp_path / "one.html", "First", description="What one shows.", picture=PICTURE)
     write_page(tmp_path / "two.html", "Second 第二")
-    text = index_of(tmp_path, title="Some pages", lead="About them.")
+    text = index_of(tmp_path, title="Some pages")
     assert links_of(text) == ["one.html", "two.html"]
-    for words in ("First", "What one shows.", "Second 第二", "Some pages", "About them."):
+    for words in ("First", "What one shows.", "Second 第二", "Some pages"):
         assert f">{words}<" in text
     (picture,) = [attributes for tag, attributes in Elements(text).found if tag == "img"]
     assert base64.b64decode(picture["src"].partition(",")[2]).decode() == PICTURE
@@ -174,6 +174,20 @@ def test_a_gallery_made_again_is_the_same_and_mends_what_is_missing(tmp_path):
     write_gallery(tmp_path)
     write_gallery(tmp_path)
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_a_page_that_is_written_meanwhile_stays(tmp_path, monkeypatch):
+    path = write_page(tmp_path / "one.html", "Old", has_chart=True)
+    write_gallery(tmp_path)  # from now on the page shares the script
+    new = page("New")
+
+    def shares(_content):
+        path.write_text(new, "utf-8")
+        return True
+
+    monkeypatch.setattr("interp.reports.gallery.shares_plotly", shares)
+    write_gallery(tmp_path)
+    assert path.read_text("utf-8") == new
 
 
 @pytest.mark.parametrize("content", ["", "<title>mine</title>", page("a report named so")])

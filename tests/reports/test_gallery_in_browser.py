@@ -63,7 +63,7 @@ def folder(tmp_path_factory):
         [0.5, 0.47, 0.62, 0.55], intervals=[(0.48, 0.52), None, (0.6, 0.64), None], reference=0.5
     )
     (folder / "values.html").write_text(page("Values", picture=picture), "utf-8")
-    write_gallery(folder, lead="Pages of a test.", order=["english", "chinese", "mixed"])
+    write_gallery(folder, order=["english", "chinese", "mixed"])
     return folder
 
 
