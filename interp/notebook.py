@@ -17,9 +17,9 @@ from interp.extraction.extract import PART_TOKENS, checked_stride
 from interp.extraction.reader import SignalReader, default_batch_tokens, evaluating
 from interp.extraction.signals import find_signals, increment_columns
 from interp.model import Transformer
-from interp.reports.character_positions import PositionTrace, traces_of
+from interp.reports.character_positions import PositionTrace
 from interp.reports.position_plot import standalone
-from interp.studies.plots import document_title, language_of, window_note
+from interp.studies.plots import document_title, text_traces
 from interp.tokenizer import BYTES
 
 _SIGNAL = "increment"
@@ -91,14 +91,17 @@ class Increments:
         )
 
     def _repr_html_(self) -> str:
-        """The character-position plot; self-contained, also several on one page."""
-        traces = traces_of(
+        """The character-position plot; self-contained, also several on one page.
+
+        Of a long text its beginning is drawn, as much of it as on a page of ``interp report``.
+        """
+        traces = text_traces(
             document_title(LITERAL_SOURCE, ""),
             self.content,
             self.increments.T,
             self.columns,
-            language=language_of(self.content),
-            note=window_note(len(self.content), self.window, self.stride),
+            window=self.window,
+            stride=self.stride,
         )
         return "\n".join(standalone(trace) for trace in traces)
 

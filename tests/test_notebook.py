@@ -86,6 +86,11 @@ def test_increments_per_head_are_drawn_layer_by_layer(tmp_path):
     assert found._repr_html_().count("<figure") == 2
 
 
+def test_of_a_long_text_a_notebook_shows_the_beginning(tiny):
+    drawn = interp.increments(tiny, "ab " * 1000)._repr_html_()
+    assert "The first 2,000 characters are drawn, of 3,000 bytes of text." in drawn
+
+
 def test_a_string_with_half_a_surrogate_pair_keeps_its_bytes(tiny):
     assert interp.increments(tiny, "a\ud83d").content == b"a\xed\xa0\xbd"
     assert interp.increments(tiny, "a\udcff").content == b"a\xff"

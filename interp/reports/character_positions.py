@@ -16,9 +16,6 @@ from jaxtyping import Float, Int
 from interp import text
 from interp.errors import InputError
 
-MAX_CHARACTERS = 2000
-"""How many characters of a text are drawn; longer texts are cut there, and the plot says so."""
-
 
 @dataclass(frozen=True, eq=False)
 class PositionTrace:
@@ -60,31 +57,23 @@ class PositionTrace:
 
     @cached_property
     def spans(self) -> Int[np.ndarray, "character 2"]:
-        """Where each drawn character lies, as ``[start, end)`` in bytes."""
-        return text.grapheme_spans(self.content)[:MAX_CHARACTERS]
-
-    @cached_property
-    def n_characters(self) -> int:
-        """How many characters the text has; more than are drawn where it is long."""
-        return len(text.grapheme_spans(self.content))
+        """Where each character lies, as ``[start, end)`` in bytes."""
+        return text.grapheme_spans(self.content)
 
     @cached_property
     def characters(self) -> tuple[bytes, ...]:
-        """The bytes of each drawn character."""
+        """The bytes of each character."""
         return tuple(self.content[start:end] for start, end in self.spans)
 
     @cached_property
     def character_increments(self) -> Float[np.ndarray, "row character"]:
-        """How far each drawn character stands from the one before it, in positions."""
-        ends = self.spans[:, 1] if len(self.spans) else np.zeros(0, dtype=np.int64)
-        positions = self.byte_positions[:, ends]
-        return np.diff(positions, axis=1, prepend=0.0)
+        """How far each character stands from the one before it, in positions."""
+        return np.diff(self.character_positions, axis=1, prepend=0.0)
 
     @cached_property
     def character_positions(self) -> Float[np.ndarray, "row character"]:
-        """Where each drawn character stands: the running sum through its last byte."""
-        ends = self.spans[:, 1] if len(self.spans) else np.zeros(0, dtype=np.int64)
-        return self.byte_positions[:, ends]
+        """Where each character stands: the running sum through its last byte."""
+        return self.byte_positions[:, self.spans[:, 1]]
 
     @cached_property
     def byte_positions(self) -> Float[np.ndarray, "row pos"]:
@@ -100,9 +89,10 @@ class PositionTrace:
 
     @cached_property
     def character_classes(self) -> Int[np.ndarray, " character"]:
-        """The class of every drawn character: that of its first byte."""
-        starts = self.spans[:, 0] if len(self.spans) else np.zeros(0, dtype=np.int64)
-        return self.token_classes[starts + 1]
+        """The class of every character: that of its first byte, but CR LF is a newline."""
+        is_line_end = np.array([each == b"\r\n" for each in self.characters], dtype=bool)
+        starts, ends = self.spans.T
+        return self.token_classes[np.where(is_line_end, ends, starts + 1)]
 
 
 def traces_of(

@@ -12,6 +12,9 @@ TAB_MARK = "⇥"
 MAX_WIDTH_EM = 6.0
 """No glyph is wider, however many code points its character has; it is squeezed instead."""
 
+MAX_CODE_POINTS = 16
+"""A character of more, such as a letter under a pile of marks, is shown by the first of them."""
+
 _LINE_ENDS = (b"\n", b"\r\n", b"\r", "\u0085".encode(), "\u2028".encode(), "\u2029".encode())
 _JOINER = "\u200d"
 # fmt: off
@@ -44,13 +47,20 @@ class Glyph:
     is_clipped: bool = False
 
 
+def shown_text(character: bytes) -> str:
+    """What stands for a character where it is text: as `interp.text.display`, but not endless."""
+    code_points = text.decode(character)
+    first = code_points[:MAX_CODE_POINTS].encode("utf-8", "surrogateescape")
+    return text.display(first) + ("…" if len(code_points) > MAX_CODE_POINTS else "")
+
+
 def glyph(character: bytes) -> Glyph:
     """The glyph of one grapheme cluster, given as its bytes."""
     if character in _LINE_ENDS:
         return Glyph(NEWLINE_MARK, 0.9, "run")
     if character == b"\t":
         return Glyph(TAB_MARK, 0.9, "run")
-    shown = text.display(character)
+    shown = shown_text(character)
     if len(character) == 1 and (character[0] < 0x20 or character[0] == 0x7F):
         # many fonts lack U+2400-U+2421, so the picture is drawn: its letters in a box
         return _cell("DEL" if character[0] == 0x7F else _CONTROL_NAMES[character[0]])

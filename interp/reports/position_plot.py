@@ -14,7 +14,7 @@ import numpy as np
 from interp import text
 from interp.reports import theme
 from interp.reports.character_positions import PositionTrace
-from interp.reports.glyphs import Glyph, glyph
+from interp.reports.glyphs import Glyph, glyph, shown_text
 from interp.reports.markup import Html, escape, isolated, joined, json_block
 from interp.reports.position_layout import MAX_LANES, SCALES, Layout, Line, lay_out
 
@@ -89,10 +89,7 @@ def _scales(trace: PositionTrace) -> tuple[str, ...]:
 
 def _notes(trace: PositionTrace) -> Html:
     notes = [trace.note] if trace.note else []
-    n_drawn = len(trace.characters)
-    if trace.n_characters > n_drawn:
-        notes.append(f"The first {n_drawn:,} of {trace.n_characters:,} characters are drawn.")
-    if not n_drawn:
+    if not trace.content:
         notes.append("The text is empty: there is nothing to draw.")
     return joined(Html(f'<p class="note">{escape(note)}</p>') for note in notes)
 
@@ -283,20 +280,18 @@ def _scale_bar(trace: PositionTrace, layout: Layout, scale: str) -> Html:
 
 
 def _payload(trace: PositionTrace, glyphs: list[Glyph]) -> dict[str, object]:
-    n_bytes = int(trace.spans[-1, 1]) if len(trace.spans) else 0
     return {
         "rows": trace.row_names,
         "classes": text.BYTE_CLASSES,
         "labels": [theme.label_of_character_class(name) for name in text.BYTE_CLASSES],
-        "shown": [text.display(character) for character in trace.characters],
+        "shown": [shown_text(character) for character in trace.characters],
         "drawn": [each.shown for each in glyphs],
         "widths": [each.width_em for each in glyphs],
         "ends": trace.spans[:, 1].tolist(),
-        "bytes": trace.content[:n_bytes].hex(),
-        "byteClasses": "".join(_DIGITS[index] for index in trace.token_classes[1 : n_bytes + 1]),
-        "increments": [
-            [float(f"{value:.6g}") for value in row] for row in trace.increments[:, 1 : n_bytes + 1]
-        ],
+        "bytes": trace.content.hex(),
+        "byteClasses": "".join(_DIGITS[index] for index in trace.token_classes[1:]),
+        "characterClasses": "".join(_DIGITS[index] for index in trace.character_classes),
+        "increments": [[float(f"{value:.6g}") for value in row] for row in trace.increments[:, 1:]],
     }
 
 

@@ -1,26 +1,32 @@
-"""Which texts of a table are drawn, and what their plots must say."""
+"""Which texts of a table are drawn, how much of each, and what their plots must say."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+import numpy as np
 import pandas as pd
 import regex
+from jaxtyping import Float
 
 from interp import text
 from interp.corpus.sources import LITERAL_SOURCE
-from interp.extraction.increment_table import DocumentSignal, IncrementTable
-from interp.reports.character_positions import MAX_CHARACTERS, PositionTrace, traces_of
+from interp.extraction.increment_table import IncrementTable
+from interp.reports.character_positions import PositionTrace, traces_of
 
 MAX_PLOTS = 20
 """The most texts of which a page shows the plot."""
 
-MAX_CELLS = 40_000
-"""The most characters, each counted once per row, in all plots of a page but the first.
+MAX_CHARACTERS = 2000
+"""The most characters of a text that are drawn; the plot says that it was cut."""
 
-A cell is about 130 bytes of the page, so that a page stays under about 7 MB.
+MAX_CELLS = 40_000
+"""The most characters, each counted once per row, in all plots of a page.
+
+A cell is 140 to 200 bytes of the page, and 240 to 550 where a character needs an element of its
+own (Arabic, Devanagari, emoji): a page stays under about 8 MB, or 20 MB.
 """
 
-_MOST_BYTES = 1 << 16
-"""A longer text is cut before its characters are counted; 2 000 of them are far fewer bytes."""
+_BYTES_PER_CHARACTER = 8
+"""Fewer characters are drawn of a text where they have more on average: marks have no end."""
 
 
 def drawn_documents(documents: pd.DataFrame, *, n_rows: int, max_plots: int) -> list[int]:
@@ -38,9 +44,8 @@ def drawn_documents(documents: pd.DataFrame, *, n_rows: int, max_plots: int) -> 
     turn = with_text.groupby("source", sort=False).cumcount()
     candidates = with_text.loc[turn.sort_values(kind="stable").index[:max_plots]]
     # a character has at least one byte
-    n_cells = (candidates["n_bytes"].clip(upper=MAX_CHARACTERS) * n_rows).cumsum()
-    n_drawn = max(1, int((n_cells <= MAX_CELLS).sum()))
-    return sorted(candidates["doc"].tolist()[:n_drawn])
+    n_cells = (candidates["n_bytes"].clip(upper=_max_characters(n_rows)) * n_rows).cumsum()
+    return sorted(candidates.loc[n_cells <= MAX_CELLS, "doc"].tolist())
 
 
 def position_traces(increments: IncrementTable, drawn: list[int]) -> Iterator[PositionTrace]:
@@ -50,10 +55,53 @@ def position_traces(increments: IncrementTable, drawn: list[int]) -> Iterator[Po
     for document in increments.read_documents("increment") if left else ():
         if document.doc not in left:
             continue
-        yield from _traces(document, columns, increments.manifest)
+        yield from text_traces(
+            document_title(document.source, document.id),
+            document.content,
+            document.values,
+            columns,
+            window=increments.manifest["window"],
+            stride=increments.manifest["stride"],
+        )
         left.remove(document.doc)
         if not left:
             return
+
+
+def text_traces(
+    title: str,
+    content: bytes,
+    values: Float[np.ndarray, "pos column"],
+    columns: Sequence[str],
+    *,
+    window: int,
+    stride: int,
+) -> tuple[PositionTrace, ...]:
+    """The plots of as much of one text as a page can hold, with what they must say.
+
+    Args:
+        title: What the text is.
+        content: The whole text's bytes, without a separator.
+        values: One row per token of ``[256, *bytes]``, one column per name in ``columns``.
+        columns: As `interp.reports.character_positions.traces_of` takes them.
+        window: Tokens of the windows in which the text was read.
+        stride: Tokens between two of them.
+    """
+    drawn, n_characters = _beginning(content, _max_characters(len(columns)))
+    notes = []
+    if len(drawn) < len(content):
+        notes.append(
+            f"The first {n_characters:,} characters are drawn, of {len(content):,} bytes of text."
+        )
+    notes.append(window_note(len(drawn), window, stride))
+    return traces_of(
+        title,
+        drawn,
+        values[: len(drawn) + 1],
+        columns,
+        language=language_of(drawn),
+        note=" ".join(filter(None, notes)),
+    )
 
 
 def document_title(source: str, document_id: str) -> str:
@@ -84,24 +132,15 @@ def window_note(n_bytes: int, window: int, stride: int) -> str:
     )
 
 
-def _traces(
-    document: DocumentSignal, columns: list[str], manifest: dict
-) -> tuple[PositionTrace, ...]:
-    content, notes = document.content, []
-    if len(content) > _MOST_BYTES:
-        # the last character may be cut in two, so it is left out
-        spans = text.grapheme_spans(content[:_MOST_BYTES])[:-1][:MAX_CHARACTERS]
-        content = content[: int(spans[-1, 1]) if len(spans) else _MOST_BYTES]
-        notes.append(
-            f"The first {max(1, len(spans)):,} characters are drawn, of {len(document.content):,} "
-            "bytes of text."
-        )
-    notes.append(window_note(len(content), manifest["window"], manifest["stride"]))
-    return traces_of(
-        document_title(document.source, document.id),
-        content,
-        document.values[: len(content) + 1],
-        columns,
-        language=language_of(content),
-        note=" ".join(filter(None, notes)),
-    )
+def _max_characters(n_rows: int) -> int:
+    return min(MAX_CHARACTERS, MAX_CELLS // n_rows)
+
+
+def _beginning(content: bytes, max_characters: int) -> tuple[bytes, int]:
+    """At most so many characters of a text, and how many these are; no character is cut."""
+    cut = content[: text.align(content, _BYTES_PER_CHARACTER * max_characters + 1) - 1]
+    spans = text.grapheme_spans(cut)
+    if len(cut) < len(content) and len(spans) > 1:
+        spans = spans[:-1]  # which may go on
+    spans = spans[:max_characters]
+    return cut[: int(spans[:, 1].max(initial=0))], len(spans)

@@ -7,10 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from interp.errors import InputError
-from interp.reports.character_positions import MAX_CHARACTERS, PositionTrace, traces_of
-from interp.reports.glyphs import MAX_WIDTH_EM, glyph
+from interp.reports.character_positions import PositionTrace, traces_of
+from interp.reports.glyphs import MAX_CODE_POINTS, MAX_WIDTH_EM, glyph
 from interp.reports.position_layout import SCALES, lay_out
 from interp.reports.position_plot import position_plot, standalone
+from interp.text import BYTE_CLASSES
 
 MARKUP = (
     "<b>bold</b> & <img src=x onerror=alert(1)> </script><script>alert(2)</script> "
@@ -44,8 +45,19 @@ def test_character_sums_its_bytes_and_the_separator_counts_for_nothing():
 def test_grapheme_clusters_are_one_character_and_invalid_bytes_one_each():
     content = "👨‍👩‍👧‍👦e\u0301".encode() + b"\xff\xe4"
     trace = trace_of(content)
-    assert trace.n_characters == 4
+    assert len(trace.characters) == 4
     assert trace.characters[2:] == (b"\xff", b"\xe4")
+
+
+def test_both_kinds_of_line_ends_are_newlines_and_end_lines():
+    trace = trace_of(b"Ab\r\nc\n\rd")
+    newline, other = (BYTE_CLASSES.index(name) for name in ("newline", "other ASCII"))
+    assert trace.character_classes[[2, 4, 5]].tolist() == [newline, newline, other]
+    content = b"abcdefghijklmnop\r\n" * 9
+    even = PositionTrace("even", content, np.ones((1, len(content) + 1)), ("L0",))
+    layout, _ = layout_of(even, width_px=320)
+    assert len(layout.lines) > 3
+    assert {line.end % 17 for line in layout.lines} == {0}
 
 
 @given(st.binary(max_size=60))
@@ -184,12 +196,6 @@ def test_plot_embeds_the_numbers_it_draws():
     assert np.array(numbers["increments"]) == pytest.approx(trace.increments[:, 1:], rel=1e-5)
 
 
-def test_plot_of_a_long_text_says_where_it_stops():
-    html = position_plot(trace_of(b"ab " * 1000))
-    assert f"The first {MAX_CHARACTERS:,} of 3,000 characters are drawn." in html
-    assert len(trace_of(b"ab " * 1000).characters) == MAX_CHARACTERS
-
-
 def test_plot_of_an_empty_text_says_so():
     assert "nothing to draw" in position_plot(trace_of(b""))
 
@@ -213,6 +219,13 @@ def test_a_character_of_very_many_code_points_is_squeezed_into_a_bounded_width()
     assert glyph(("ᄀ" * 50).encode()).is_squeezed
     html = position_plot(trace_of(("ᄀ" * 50).encode()))
     assert f'textLength="{MAX_WIDTH_EM * 16:.1f}"' in html
+
+
+def test_a_pile_of_marks_is_shown_by_the_first_of_them():
+    character = ("a" + "\u0301" * 3000).encode()
+    assert glyph(character).shown == "a" + "\u0301" * (MAX_CODE_POINTS - 1) + "…"
+    assert glyph(("a" + "\u0301" * 15).encode()).shown.endswith("\u0301")
+    assert position_plot(trace_of(character)).count("\u0301") < 20 * MAX_CODE_POINTS
 
 
 def test_a_plot_says_without_scripts_what_is_missing_and_offers_nothing_that_does_nothing():

@@ -221,7 +221,7 @@ def test_pointing_at_a_character_shows_its_bytes(opened):
     for position, increment, pair in zip(*rows, strict=True):
         assert pair in reading
         assert f"{increment:.4g}" in reading
-        assert f"{position:.4g}" in reading
+        assert f"{position:.2f}" in reading
     opened.mouse.move(5, 5)
     assert figure.locator(".reading").is_hidden()
 
@@ -237,7 +237,12 @@ def test_arrow_keys_read_character_after_character(opened):
         opened.keyboard.press(key)
     spoken = figure.locator(".spoken").text_content()
     assert spoken.startswith("r, lowercase, word-internal, L1: ")
-    assert f"position {trace.character_positions[1, 2]:.4g}" in spoken
+    assert f"position {trace.character_positions[1, 2]:.2f}" in spoken
+    assert figure.locator(".spoken [lang]").evaluate("(it) => [it.lang, it.textContent]") == [
+        "en",
+        "r",
+    ]
+    assert figure.locator(".reading .glyph").get_attribute("lang") == "en"
     assert figure.locator(".reading").is_visible()
     opened.keyboard.press("Escape")
     assert figure.locator(".reading").is_hidden()
@@ -250,12 +255,16 @@ def test_numbers_open_as_a_table_with_a_download(opened):
         n_rows_in_time(details.get_by_role("region", name="Numbers of Chinese").locator("tbody tr"))
         == 16
     )
-    assert details.get_by_role("rowheader").all_inner_texts()[:4] == ["1", "人", "2", "工"]
+    assert details.get_by_role("rowheader").all_inner_texts()[:4] == ["0", "人", "1", "工"]
+    titles = details.get_by_role("columnheader").all_inner_texts()
+    assert titles[4:] == ["L0 increment", "L1 increment", "L2 increment"]
+    assert details.locator("bdi").first.get_attribute("lang") == "zh-Hans"
     with opened.expect_download() as download:
         details.get_by_role("button", name="Download").click()
     lines = download.value.path().read_text("utf-8").splitlines()
     assert len(lines) == 1 + len(CHINESE)
     assert lines[0].startswith('"character","shown","offset","byte","class","L0 increment"')
+    assert lines[1].startswith('"0","人","0","E4"')
 
 
 def test_markup_in_a_text_is_shown_as_typed_and_does_nothing(opened):
@@ -347,4 +356,25 @@ def test_one_text_in_two_cells_of_a_notebook_is_two_plots(browser):
     assert first.locator("[aria-pressed=true]").count() == 0
     first.get_by_text("The numbers of this plot").click()
     assert n_rows_in_time(tab.locator("tbody tr:visible")) == 16
+    tab.close()
+
+
+def test_positions_far_from_the_start_are_not_rounded_and_long_characters_not_listed(browser):
+    content = b"a" * 100 + b"\r\n" + ("a" + "\u0301" * 40).encode()
+    increments = np.full((1, len(content) + 1), 0.25)
+    increments[0, 1:101] = 123.456
+    tab = browser.new_page()
+    tab.set_content(f"<!DOCTYPE html>{standalone(PositionTrace('', content, increments, ('L0',)))}")
+    spoken, reading = tab.locator(".spoken"), tab.locator(".reading")
+    tab.locator(".plots").focus()
+    tab.keyboard.press("End")
+    tab.keyboard.press("ArrowLeft")
+    assert spoken.text_content() == "␍␊, newline, L0: increment 0.5, position 12346.10"
+    tab.keyboard.press("End")
+    last_rows = [row.split("\t") for row in reading.locator("tr").all_inner_texts()[-2:]]
+    assert last_rows == [
+        ["…", "49 more bytes", "12.25", "12366.35"],
+        ["", "character", "20.25", "12366.35"],
+    ]
+    assert reading.locator("tr").count() == 1 + 32 + 2
     tab.close()

@@ -1,14 +1,16 @@
+import numpy as np
 import pandas as pd
 import pytest
 
 from interp.corpus.sources import TextInput
-from interp.reports.character_positions import MAX_CHARACTERS
 from interp.studies.plots import (
     MAX_CELLS,
+    MAX_CHARACTERS,
     document_title,
     drawn_documents,
     language_of,
     position_traces,
+    text_traces,
     window_note,
 )
 from interp.studies.reading import increments_of
@@ -59,6 +61,30 @@ def test_a_title_is_one_harmless_line():
 def test_a_text_that_fits_a_window_needs_no_note():
     assert window_note(63, 64, 32) == ""  # 63 bytes and the separator are 64 tokens
     assert "longer than one window of 64 tokens" in window_note(64, 64, 32)
+
+
+def traces_of_rows(content: bytes, n_rows: int):
+    columns = [f"L{row // 4}H{row % 4}" for row in range(n_rows)]
+    values = np.ones((len(content) + 1, n_rows))
+    return text_traces("title", content, values, columns, window=512, stride=256)
+
+
+def test_of_a_plot_of_many_rows_fewer_characters_are_drawn():
+    traces = traces_of_rows(b"ab " * 1000, 48)
+    assert len(traces) == 12
+    assert {len(trace.characters) for trace in traces} == {MAX_CELLS // 48}
+    assert "The first 833 characters are drawn, of 3,000 bytes of text." in traces[0].note
+    (trace,) = traces_of_rows(b"ab " * 100, 4)
+    assert (len(trace.characters), trace.note) == (300, "")
+
+
+def test_of_characters_that_are_piles_of_marks_fewer_are_drawn_and_none_is_cut():
+    pile = ("a" + "\u0301" * 300).encode()
+    (trace,) = traces_of_rows(pile * 100, 4)
+    assert set(trace.characters) == {pile}
+    assert 20 < len(trace.characters) < 30
+    (trace,) = traces_of_rows(("a" + "\u0301" * 30_000).encode(), 4)
+    assert len(trace.characters) == 1
 
 
 @pytest.mark.usefixtures("cache")

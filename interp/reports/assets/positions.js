@@ -4,6 +4,7 @@
   "use strict";
   const SVG = "http://www.w3.org/2000/svg";
   const REACH_PX = 26;
+  const MAX_BYTES = 32; // of one character, byte by byte
 
   const make = (name, attributes = {}, ...children) => {
     const element = document.createElement(name);
@@ -16,7 +17,8 @@
     for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
     return parent.appendChild(element);
   };
-  const digits = (value) => Number(value.toPrecision(4)).toString();
+  const incrementText = (value) => Number(value.toPrecision(4)).toString();
+  const positionText = (value) => value.toFixed(2);
 
   // The embedded numbers with what follows from them.
   const readTrace = (figure) => {
@@ -26,9 +28,10 @@
       return row.map((increment) => (sum += increment));
     });
     trace.hex = (trace.bytes.match(/../g) || []).map((pair) => pair.toUpperCase());
+    trace.lang = figure.querySelector(".plots").lang;
     trace.byteClass = (byte) => parseInt(trace.byteClasses[byte], 36);
     trace.start = (index) => (index ? trace.ends[index - 1] : 0);
-    trace.characterClass = (index) => trace.byteClass(trace.start(index));
+    trace.characterClass = (index) => parseInt(trace.characterClasses[index], 36);
     trace.position = (row, index) => (index < 0 ? 0 : trace.positions[row][trace.ends[index] - 1]);
     trace.increment = (row, index) => trace.position(row, index) - trace.position(row, index - 1);
     return trace;
@@ -143,7 +146,8 @@
     const fill = (index, row) => {
       const name = trace.labels[trace.characterClass(index)];
       const head = make("p", { class: "what" });
-      const sample = make("span", { class: `glyph c${trace.characterClass(index)}` });
+      const css = `glyph c${trace.characterClass(index)}`;
+      const sample = make("span", { class: css, lang: trace.lang });
       sample.textContent = trace.drawn[index];
       const label = make("span", { class: "class" });
       label.textContent = name;
@@ -158,17 +162,24 @@
         body.append(tr);
       };
       const first = trace.start(index);
-      for (let byte = first; byte < trace.ends[index]; byte++) {
+      const end = trace.ends[index];
+      const shownEnd = Math.min(end, first + MAX_BYTES);
+      const position = positionText(trace.position(row, index));
+      for (let byte = first; byte < shownEnd; byte++) {
         addRow([
           trace.hex[byte],
           trace.classes[trace.byteClass(byte)],
-          digits(trace.increments[row][byte]),
-          digits(trace.positions[row][byte]),
+          incrementText(trace.increments[row][byte]),
+          positionText(trace.positions[row][byte]),
         ]);
       }
-      if (trace.ends[index] - first > 1) {
-        const whole = digits(trace.increment(row, index));
-        addRow(["", "character", whole, digits(trace.position(row, index))], { class: "sum" });
+      if (shownEnd < end) {
+        const rest = trace.position(row, index) - trace.positions[row][shownEnd - 1];
+        addRow(["…", `${end - shownEnd} more bytes`, incrementText(rest), position]);
+      }
+      if (end - first > 1) {
+        const whole = incrementText(trace.increment(row, index));
+        addRow(["", "character", whole, position], { class: "sum" });
       }
       const titles = make("tr");
       for (const title of ["byte", "class", "increment", "position"]) {
@@ -220,10 +231,12 @@
       const line = [...plot.querySelectorAll(".line")].find((each) => index < each.dataset.end);
       line.scrollIntoView({ block: "nearest" });
       show(line, index, row);
-      spoken.textContent =
-        `${trace.shown[index]}, ${trace.labels[trace.characterClass(index)]}, ` +
-        `${trace.rows[row]}: increment ${digits(trace.increment(row, index))}, ` +
-        `position ${digits(trace.position(row, index))}`;
+      spoken.replaceChildren(
+        make("span", { lang: trace.lang }, trace.shown[index]),
+        `, ${trace.labels[trace.characterClass(index)]}, ` +
+          `${trace.rows[row]}: increment ${incrementText(trace.increment(row, index))}, ` +
+          `position ${positionText(trace.position(row, index))}`,
+      );
     };
     plots.addEventListener("keydown", (event) => {
       const last = trace.ends.length - 1;
@@ -316,17 +329,22 @@
 
   const numbersTable = (trace, name) => {
     const head = make("tr");
-    for (const title of ["#", "character", "bytes", "class", ...trace.rows]) {
+    const increments = trace.rows.map((row) => `${row} increment`);
+    for (const title of ["#", "character", "bytes", "class", ...increments]) {
       head.append(make("th", { scope: "col" }, title));
     }
+    const bytes = (start, end) => {
+      const shown = trace.hex.slice(start, Math.min(end, start + MAX_BYTES)).join(" ");
+      return end - start > MAX_BYTES ? `${shown} …` : shown;
+    };
     const body = make("tbody");
     trace.ends.forEach((end, index) => {
       const increment = (_, row) =>
         make("td", { class: "number" }, trace.increment(row, index).toFixed(3));
       const cells = [
-        make("th", { class: "number", scope: "row" }, String(index + 1)),
-        make("th", { scope: "row" }, make("bdi", {}, trace.shown[index])),
-        make("td", {}, trace.hex.slice(trace.start(index), end).join(" ")),
+        make("th", { class: "number", scope: "row" }, String(index)),
+        make("th", { scope: "row" }, make("bdi", { lang: trace.lang }, trace.shown[index])),
+        make("td", {}, bytes(trace.start(index), end)),
         make("td", {}, trace.labels[trace.characterClass(index)]),
         ...trace.rows.map(increment),
       ];
