@@ -62,7 +62,7 @@ VOCABULARY_CLASSES = (
 
 @runtime_checkable
 class Content(Protocol):
-    """Bytes, or a memory map of a file: anything that has a length and slices to bytes."""
+    """Bytes, or a file read where it lies: anything that has a length and slices to bytes."""
 
     def __len__(self) -> int: ...
 
@@ -117,9 +117,15 @@ def grapheme_spans(content: bytes) -> Int[np.ndarray, "character 2"]:
     return _spans(np.add.reduceat(lengths, first_code_points) if text else lengths)
 
 
-def n_invalid_bytes(content: bytes) -> int:
-    """How many bytes of ``content`` are not part of a valid UTF-8 sequence."""
-    return sum("\udc80" <= code_point <= "\udcff" for code_point in decode(content))
+def n_invalid_bytes(content: Content) -> int:
+    """How many bytes of a text are not part of a valid UTF-8 sequence, counted block by block."""
+    n_invalid = 0
+    for block in byte_blocks(content):
+        try:
+            block.decode("utf-8")
+        except UnicodeDecodeError:
+            n_invalid += sum("\udc80" <= code_point <= "\udcff" for code_point in decode(block))
+    return n_invalid
 
 
 def display(character: bytes) -> str:

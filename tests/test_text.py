@@ -1,4 +1,5 @@
 import unicodedata
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -13,6 +14,7 @@ from interp.text import (
     D_VOCAB,
     SEPARATOR,
     VOCABULARY_CLASSES,
+    byte_blocks,
     byte_classes,
     code_point_spans,
     decode,
@@ -110,6 +112,17 @@ def test_one_byte_order_mark_is_dropped():
     assert drop_byte_order_mark(mark + b"a") == (b"a", 3)
     assert drop_byte_order_mark(mark + mark) == (mark, 3)
     assert drop_byte_order_mark(b"a" + mark) == (b"a" + mark, 0)
+
+
+@given(
+    st.lists(st.sampled_from([b"a", "é".encode(), "汉".encode(), "🎉".encode(), b"\x80", b"\xe4"]))
+)
+def test_invalid_bytes_are_counted_in_blocks_as_at_once(pieces):
+    content = b"".join(pieces)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("interp.text.byte_blocks", partial(byte_blocks, block_bytes=8))
+        n_escaped = sum("\udc80" <= c <= "\udcff" for c in decode(content))
+        assert n_invalid_bytes(content) == n_escaped
 
 
 def test_classes_of_a_text_by_hand():

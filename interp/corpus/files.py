@@ -5,13 +5,13 @@ that is given as a text is refused by its first bytes before anything looks insi
 """
 
 import glob
-import mmap
 import os
 import re
 import shutil
 import stat
 import sys
 import tempfile
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,8 +23,11 @@ from interp.text import Content, one_line
 
 STANDARD_INPUT = "-"
 
-MAPPED_FROM_BYTES = 16 * 2**20
-"""Larger texts are memory-mapped, and larger pipes spooled to a temporary file."""
+MOST_IN_MEMORY_BYTES = 16 * 2**20
+"""Larger texts are read from their file as they are used, and larger pipes from a temporary one."""
+
+_BLOCK_BYTES = 1 << 16
+"""Read at least at once, because the edges of windows are looked at a few bytes at a time."""
 
 N_HEAD_BYTES = 1024
 """How much of a file's start is looked at to recognise it."""
@@ -95,12 +98,58 @@ def expand(pattern: str) -> list[str]:
         raise InputError(f"cannot read {shown(pattern)}: {reason(error)}") from error
 
 
-def whole_content(file: IO[bytes]) -> Content:
-    """All bytes of an open file; a read-only memory map where they are many."""
-    content = file.read(MAPPED_FROM_BYTES + 1)
-    if len(content) <= MAPPED_FROM_BYTES:
-        return content
-    return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+class FileContent:
+    """The bytes of a file, read as they are used, so that memory stays small.
+
+    No memory map: where the file is cut short meanwhile, using one ends the process. Of a file
+    that was written to since, no byte is given. It stays open for as long as this lives.
+    """
+
+    def __init__(self, file: IO[bytes], path: str) -> None:
+        """Of an open file, and its name for messages."""
+        self._path = path
+        self._descriptor = os.dup(file.fileno())
+        weakref.finalize(self, os.close, self._descriptor)
+        self._opened = os.fstat(self._descriptor)
+        self._last_block = 0, b""
+
+    def __len__(self) -> int:
+        """Of the file as it was opened."""
+        return self._opened.st_size
+
+    def __getitem__(self, key: slice, /) -> bytes:
+        """Its bytes; `InputError` if they can't be read, or are no longer what they were."""
+        start, stop, step = key.indices(len(self))
+        stop = max(start, stop)
+        if stop - start > _BLOCK_BYTES:
+            return self._read(start, stop)[::step]
+        first, block = self._last_block
+        if not first <= start <= stop <= first + len(block):
+            first, block = start, self._read(start, min(start + _BLOCK_BYTES, len(self)))
+            self._last_block = first, block
+        return block[start - first : stop - first : step]
+
+    def _read(self, start: int, stop: int) -> bytes:
+        pieces = []
+        try:
+            while start < stop:  # one call gives at most 2 GiB
+                pieces.append(os.pread(self._descriptor, stop - start, start))
+                start += len(pieces[-1])
+                now = os.fstat(self._descriptor)
+                if not pieces[-1] or now.st_mtime_ns != self._opened.st_mtime_ns:
+                    raise InputError(
+                        f"{shown(self._path)} changed while it was read",
+                        "Run it again when nothing writes to that file any more.",
+                    )
+        except OSError as error:
+            raise InputError(f"cannot read {shown(self._path)}: {reason(error)}") from error
+        return b"".join(pieces)
+
+
+def whole_content(file: IO[bytes], path: str) -> Content:
+    """All bytes of an open file called ``path``, which are not read yet where they are many."""
+    content = file.read(MOST_IN_MEMORY_BYTES + 1)
+    return content if len(content) <= MOST_IN_MEMORY_BYTES else FileContent(file, path)
 
 
 def refuse_binary(file: IO[bytes], path: str, *, wanted: str) -> None:
@@ -227,7 +276,7 @@ def _spooled(path: str) -> IO[bytes]:
 
 
 def _copied(stream: IO[bytes]) -> IO[bytes]:
-    kept = tempfile.SpooledTemporaryFile(max_size=MAPPED_FROM_BYTES)  # noqa: SIM115
+    kept = tempfile.SpooledTemporaryFile(max_size=MOST_IN_MEMORY_BYTES)  # noqa: SIM115
     try:
         shutil.copyfileobj(stream, kept)
     except BaseException:

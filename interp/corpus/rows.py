@@ -14,14 +14,17 @@ from dataclasses import dataclass
 from typing import IO, Any
 
 from interp.corpus.documents import Document
-from interp.corpus.files import shown
+from interp.corpus.files import N_HEAD_BYTES, shown
 from interp.errors import InputError, reason
-from interp.text import BYTE_ORDER_MARK, Content, counted, n_invalid_bytes, one_line
+from interp.text import BYTE_ORDER_MARK, counted, n_invalid_bytes, one_line
 
 Warn = Callable[[str], None]
 
 N_ROWS_PER_BATCH = 256
 """Parquet rows that are held at a time, beside what its format makes it decode."""
+
+
+_FORM = 'Each line is one object, such as {"text": "..."}.'
 
 
 @dataclass(frozen=True)
@@ -54,7 +57,7 @@ def documents_from_rows(
                 n_null += 1
                 continue
             n_empty += not row.text
-            n_invalid += count_invalid_bytes(row.text)
+            n_invalid += n_invalid_bytes(row.text)
             yield Document(source, str(number) if row.id is None else row.id, row.text)
         is_read = True
     finally:  # also when a limit ends the reading early
@@ -76,14 +79,21 @@ def json_rows(file: IO[bytes], path: str) -> Iterator[Row]:
     three bytes, and bytes that are not UTF-8 stay as they are.
 
     Raises:
-        InputError: A line that is no JSON object with a text, with the line's number.
+        InputError: A line that is no JSON object with a text, with the line's number; or the
+            file begins a list, which is found out before a whole one on one line is read.
     """
+    head = file.read(N_HEAD_BYTES)
+    file.seek(0)
+    if head.removeprefix(BYTE_ORDER_MARK).lstrip().startswith(b"["):
+        raise InputError(
+            f"{shown(path)}: expected a JSON object with a text on each line, not a list", _FORM
+        )
     for number, line in enumerate(file, start=1):
         content = line.removeprefix(BYTE_ORDER_MARK) if number == 1 else line
         if not content.strip():
             continue
         where = f"{shown(path)}, line {number}"
-        is_utf8 = count_invalid_bytes(content) == 0
+        is_utf8 = n_invalid_bytes(content) == 0
         try:
             value = json.loads(content.decode("utf-8", "surrogateescape"))
         except (ValueError, RecursionError) as error:
@@ -91,7 +101,7 @@ def json_rows(file: IO[bytes], path: str) -> Iterator[Row]:
         if not isinstance(value, dict):
             raise InputError(
                 f"{where}: expected a JSON object with a text, not {_json_kind(value)}",
-                'Each line is one object, such as {"text": "..."}.',
+                _FORM,
             )
         yield row_from_object(value, where=where, keeps_invalid_bytes=not is_utf8)
 
@@ -148,21 +158,6 @@ def row_from_object(value: dict[str, Any], *, where: str, keeps_invalid_bytes: b
     return Row(content, _id(value.get("id")))
 
 
-def count_invalid_bytes(content: Content) -> int:
-    """How many bytes are not part of valid UTF-8, found block by block in bounded memory."""
-    n_invalid = 0
-    start = 0
-    while start < len(content):
-        end = _safe_cut(content, start + _N_BLOCK_BYTES)
-        block = content[start:end]
-        try:
-            block.decode("utf-8")
-        except UnicodeDecodeError:
-            n_invalid += n_invalid_bytes(block)
-        start = end
-    return n_invalid
-
-
 def invalid_bytes_warning(place: str, n_invalid: int) -> str:
     """The line that counts bytes outside of valid UTF-8."""
     are = "is" if n_invalid == 1 else "are"
@@ -173,24 +168,6 @@ def first_line(words: str) -> str:
     """The first line of another library's message, without its full stop."""
     lines = words.strip().splitlines() or ["no reason given"]
     return one_line(re.sub(r"^\[Errno -?\d+\] ", "", lines[0]).rstrip(".")[:300])
-
-
-_N_BLOCK_BYTES = 2**20
-
-
-def _safe_cut(content: Content, end: int) -> int:
-    """``end`` or up to three bytes before it, where no valid sequence is cut in two.
-
-    A sequence is cut only before a continuation byte; with four of them in a row before the
-    cut, what follows belongs to no sequence anyway.
-    """
-    if end >= len(content):
-        return len(content)
-    around = content[end - 4 : end + 1]
-    for back in range(4):
-        if not 0x80 <= around[4 - back] <= 0xBF:
-            return end - back
-    return end
 
 
 def _encoded(text: str, keeps_invalid_bytes: bool) -> bytes:

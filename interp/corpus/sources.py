@@ -26,14 +26,14 @@ from interp.corpus.files import (
 from interp.corpus.hub import PREFIX, HubCorpus
 from interp.corpus.rows import (
     Warn,
-    count_invalid_bytes,
     documents_from_rows,
     invalid_bytes_warning,
     json_rows,
     parquet_rows,
 )
+from interp.corpus.split import Stretch
 from interp.errors import InputError, UsageError
-from interp.text import BYTE_ORDER_MARK, Content, counted, drop_byte_order_mark, one_line
+from interp.text import BYTE_ORDER_MARK, Content, counted, n_invalid_bytes, one_line
 
 SAMPLE_LANGUAGES = ("en", "zh")
 
@@ -262,7 +262,8 @@ def _file_documents(path: str, *, warn: Warn, streams: OneTimeStreams) -> Iterat
     with streams.opened(path) as file:
         refuse_binary(file, path, wanted=wanted)
         if wanted == "text":
-            yield from _text_document(whole_content(file), source_name(path), shown(path), warn)
+            content = whole_content(file, path)
+            yield from _text_document(content, source_name(path), shown(path), warn)
             return
         rows = parquet_rows(file, path) if wanted == "Parquet" else json_rows(file, path)
         yield from documents_from_rows(rows, source=source_name(path), warn=warn)
@@ -271,11 +272,12 @@ def _file_documents(path: str, *, warn: Warn, streams: OneTimeStreams) -> Iterat
 def _text_document(content: Content, source: str, place: str, warn: Warn) -> Iterator[Document]:
     n_dropped = 0
     if content[: len(BYTE_ORDER_MARK)] == BYTE_ORDER_MARK:
-        # a memory map can't begin at byte 3, so a large file with a mark is read into memory
-        content, n_dropped = drop_byte_order_mark(content[:])
+        n_dropped = len(BYTE_ORDER_MARK)
+        rest = Stretch(content, n_dropped, len(content))
+        content = rest[:] if isinstance(content, bytes) else rest
     if not len(content):
         warn(f"{place} is empty")
-    n_invalid = count_invalid_bytes(content)
+    n_invalid = n_invalid_bytes(content)
     if n_invalid:
         is_utf16 = content[:2] in (b"\xff\xfe", b"\xfe\xff")
         hint = "; it looks like UTF-16, convert it to UTF-8 to have it read as text"

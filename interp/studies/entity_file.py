@@ -24,7 +24,7 @@ def read_pairs(path: str) -> tuple[WordPair, ...]:
     """
     with OneTimeStreams().opened(path) as file:
         refuse_binary(file, path, wanted="text")
-        content, _ = drop_byte_order_mark(whole_content(file)[:])
+        content, _ = drop_byte_order_mark(whole_content(file, path)[:])
     try:
         lines = content.decode().splitlines()
     except UnicodeDecodeError as error:

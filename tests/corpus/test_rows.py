@@ -76,6 +76,15 @@ def test_a_broken_line_names_file_and_line(line, words, tmp_path):
     assert error.hint
 
 
+@pytest.mark.parametrize("start", ["", " \n", "\ufeff"])
+def test_a_list_is_refused_by_its_first_byte(start, tmp_path, monkeypatch):
+    (tmp_path / "a.json").write_text(start + '[{"text": "t"}]')
+    monkeypatch.setattr("json.loads", None)
+    error = refusal(tmp_path / "a.json")
+    assert "a.json: expected a JSON object with a text on each line, not a list" in str(error)
+    assert "Each line is one object" in error.hint
+
+
 def test_null_and_empty_texts_are_counted_in_one_warning_each(tmp_path):
     warnings: list[str] = []
     texts = [{"text": None}, {"text": None}, {"text": ""}, {"text": "a"}]

@@ -29,9 +29,9 @@ def test_a_text_then_files_then_corpora_are_read_one_after_the_other(tmp_path):
     assert given_input.describe().startswith("the text given, ")
 
 
-@pytest.mark.parametrize("mapped_from_bytes", [4, 2**20])
-def test_standard_input_can_be_read_again(mapped_from_bytes, monkeypatch):
-    monkeypatch.setattr(files, "MAPPED_FROM_BYTES", mapped_from_bytes)
+@pytest.mark.parametrize("most_in_memory", [4, 2**20])
+def test_standard_input_can_be_read_again(most_in_memory, monkeypatch):
+    monkeypatch.setattr(files, "MOST_IN_MEMORY_BYTES", most_in_memory)
     give_standard_input(monkeypatch, b"\xef\xbb\xbftyped \xff")
     given_input = TextInput(files=("-",))
     for _ in range(2):

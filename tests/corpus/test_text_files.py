@@ -1,4 +1,5 @@
 import os
+import tempfile
 from pathlib import Path
 
 import pyarrow as pa
@@ -15,9 +16,9 @@ from corpus_inputs import read, refusal
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interp.corpus import files, rows
+from interp.corpus import files
 from interp.corpus.sources import documents_from_corpus
-from interp.text import n_invalid_bytes
+from interp.errors import InputError
 
 
 @pytest.mark.parametrize("name", TEXTS)
@@ -52,32 +53,43 @@ def test_binary_files_are_refused_and_never_run(name, tmp_path):
     assert not has_run_code()
 
 
-def test_a_large_text_is_mapped_and_not_read(tmp_path, monkeypatch):
-    monkeypatch.setattr(files, "MAPPED_FROM_BYTES", 10)
+@pytest.fixture
+def large(tmp_path, monkeypatch):
+    """A text that is too large for memory; its byte order mark is no part of it."""
+    monkeypatch.setattr(files, "MOST_IN_MEMORY_BYTES", 10)
+    monkeypatch.setattr(files, "_BLOCK_BYTES", 5)
     path = tmp_path / "large.txt"
-    path.write_bytes("汉字 and text".encode())
-    (document,) = read(path)
+    path.write_bytes(b"\xef\xbb\xbf" + "汉字 and text".encode())
+    return path
+
+
+def test_a_large_text_is_read_as_it_is_used(large):
+    (document,) = read(large)
     assert not isinstance(document.content, bytes)
     assert document.content[:3] == "汉".encode()
-    assert len(document.content) == 15
+    assert document.content[:] == "汉字 and text".encode()
+    assert (len(document.content), document.dropped_bytes) == (15, 3)
 
 
-def test_a_large_text_loses_its_byte_order_mark_too(tmp_path, monkeypatch):
-    monkeypatch.setattr(files, "MAPPED_FROM_BYTES", 10)
-    path = tmp_path / "large.txt"
-    path.write_bytes(b"\xef\xbb\xbf" + b"a" * 20)
-    (document,) = read(path)
-    assert (document.content, document.dropped_bytes) == (b"a" * 20, 3)
+@given(st.binary(max_size=20), st.lists(st.tuples(*[st.integers(-25, 25)] * 2), max_size=9))
+def test_a_file_is_sliced_as_its_bytes_are(content, slices):
+    with tempfile.TemporaryFile() as file, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(files, "_BLOCK_BYTES", 6)
+        file.write(content)
+        file.flush()
+        in_file = files.FileContent(file, "a file")
+    for start, stop in slices:
+        assert in_file[start:stop] == content[start:stop]
+        assert in_file[start:stop:2] == content[start:stop:2]
 
 
-@given(
-    st.lists(st.sampled_from([b"a", "é".encode(), "汉".encode(), "🎉".encode(), b"\x80", b"\xe4"]))
-)
-def test_invalid_bytes_are_counted_in_blocks_as_at_once(pieces):
-    content = b"".join(pieces)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rows, "_N_BLOCK_BYTES", 5)
-        assert rows.count_invalid_bytes(content) == n_invalid_bytes(content)
+@pytest.mark.parametrize("content", [b"", b"\xef\xbb\xbf another text"], ids=["cut", "written to"])
+def test_a_large_text_that_changes_while_it_is_used_is_one_clear_line(large, content):
+    (document,) = read(large)
+    large.write_bytes(content)
+    os.utime(large, (0, 0))
+    with pytest.raises(InputError, match=r"large.txt changed while it was read"):
+        document.content[5:9]
 
 
 # Names
