@@ -1,18 +1,25 @@
 """Writing files so that each is whole or absent, whoever else writes and whenever it is killed.
 
+A folder whose files belong together is one process's alone while it writes there.
+
 And how to tell a file that is absent although there is one by its name: a Git LFS pointer.
 """
 
 import os
 import secrets
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+
+import filelock
 
 from interp.errors import OutputError, reason
 
 GIT_LFS_POINTER = b"version https://git-lfs.github.com/spec/"
 """First bytes of what Git leaves in place of a file that was not fetched."""
+
+LOCK_FILE = ".lock"
+"""What is in a folder while `locked` keeps it, or was when the process was killed."""
 
 _PARTIAL = ".interp-partial"
 
@@ -86,3 +93,38 @@ def make_folder(folder: Path) -> None:
     except OSError as error:
         words = "a file is in the way" if isinstance(error, FileExistsError) else reason(error)
         raise OutputError(f"cannot make the folder {folder}: {words}") from error
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Make ``folder``, and keep it for this process alone while the block runs.
+
+    Where nothing was written to it, it is gone again afterwards.
+
+    Raises:
+        OutputError: Another process keeps it, or it cannot be made or written to.
+    """
+    made = [each for each in (folder, *folder.parents) if not os.path.lexists(each)]
+    make_folder(folder)
+    lock = filelock.FileLock(folder / LOCK_FILE, timeout=0)
+    try:
+        with suppress(NotImplementedError):  # a file system without locks
+            lock.acquire()
+    except filelock.Timeout:
+        raise OutputError(
+            f"{folder}: another process is writing to it", "Wait for it, or choose another --out."
+        ) from None
+    except OSError as error:
+        raise OutputError(
+            f"{folder}: cannot be written: {reason(error)}", "Choose another --out."
+        ) from error
+    try:
+        yield
+    finally:
+        with suppress(OSError):
+            # while it is held: who has opened it already finds it deleted, and tries a new one
+            (folder / LOCK_FILE).unlink(missing_ok=True)
+        lock.release()
+        with suppress(OSError):  # something was written
+            for each in made:
+                each.rmdir()

@@ -3,7 +3,7 @@ import threading
 import pytest
 
 from interp.errors import OutputError
-from interp.files import is_partial, make_folder, remove_partial, replacing
+from interp.files import is_partial, locked, make_folder, remove_partial, replacing
 
 
 def test_a_file_appears_whole_and_nothing_is_left_beside_it(tmp_path):
@@ -74,3 +74,23 @@ def test_a_folder_that_cannot_be_made_is_one_line(tmp_path):
         with pytest.raises(OutputError, match="cannot make the folder") as caught:
             make_folder(folder)
         assert "\n" not in str(caught.value)
+
+
+def test_a_folder_is_kept_for_one_while_it_is_locked(tmp_path):
+    out = tmp_path / "not" / "there"
+    with locked(out):
+        with (
+            pytest.raises(OutputError, match="there: another process is writing to it"),
+            locked(out),
+        ):
+            pass
+        (out / "mine").write_text("written")
+    with locked(out):
+        pass
+    assert [path.name for path in out.iterdir()] == ["mine"]
+
+
+def test_a_folder_to_which_nothing_was_written_is_gone_again(tmp_path):
+    with pytest.raises(KeyboardInterrupt), locked(tmp_path / "not" / "there"):
+        raise KeyboardInterrupt
+    assert list(tmp_path.iterdir()) == []

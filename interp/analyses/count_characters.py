@@ -12,7 +12,6 @@ from interp.analyses.character_counts import NO_LETTER, CharacterCounts, Counted
 from interp.analyses.count_file import MOST_CODE_POINTS
 from interp.corpus.documents import Document
 from interp.errors import InputError, UsageError
-from interp.extraction.batches import forget_pages
 from interp.text import Content, byte_blocks, code_points_of, decode
 
 MOST_PAIRS = 1 << 23
@@ -76,7 +75,6 @@ def count_characters(
             if progress:
                 progress(n_bytes)
         pairs.add(np.array([last, 0]))
-        forget_pages(document.content)
     if not n_characters:
         raise InputError("counting characters: there is no text", "give a text of one byte or more")
     text = CountedText(tuple(sources), n_documents, n_characters, digest.hexdigest(), licence)

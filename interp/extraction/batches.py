@@ -5,7 +5,6 @@ long one. It is what one file of an IncrementTable holds, so the cuts depend on 
 windows and the size alone, and an interrupted extraction finds the same parts again.
 """
 
-import mmap
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,7 +14,6 @@ from jaxtyping import Bool, Int
 from numpy.typing import NDArray
 
 from interp.corpus.documents import Document
-from interp.text import Content
 from interp.tokenizer import BYTES, TokenizedText, Tokenizer
 
 
@@ -154,7 +152,6 @@ class Part:
                 )
             )
             n_before += end - start
-            forget_pages(piece.text.content)
         windows = map(np.concatenate, zip(*per_piece, strict=True))
         return cls(np.concatenate(tokens), np.concatenate(offsets), *windows)
 
@@ -241,9 +238,3 @@ class Batch:
     def _tokens_at(self, shift: int) -> Int[np.ndarray, "batch pos"]:
         at = self.part.first[self.windows, None] + self._positions + shift
         return self.part.tokens[np.minimum(at, len(self.part.tokens) - 1)].astype(np.int64)
-
-
-def forget_pages(content: Content) -> None:
-    """Let the system drop the pages of a memory map that were read: memory stays bounded."""
-    if isinstance(content, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
-        content.madvise(mmap.MADV_DONTNEED)

@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
-from typing import Any
+from typing import IO, Any
 
 import torch
 
@@ -32,21 +32,22 @@ from interp.extraction.reader import (
 from interp.extraction.shards import WHOLE, Shard
 from interp.extraction.signal import Signal, TokenColumns
 from interp.extraction.signals import find_signals
-from interp.extraction.survey import Corpus, survey, unchanged
+from interp.extraction.survey import survey, unchanged
 from interp.extraction.table_writer import (
     PartSignals,
     Progress,
     ReadPart,
+    begin,
     complete_table,
     finish,
-    prepare_folder,
     refuse_difference,
+    remove_half_written,
     started,
-    write_manifest,
     write_parts,
     write_vocabulary,
     written,
 )
+from interp.files import locked
 from interp.model import Transformer
 from interp.model.config import MOST_CTX
 from interp.tokenizer import BYTES
@@ -83,7 +84,7 @@ def extract(
     increments are shared. Memory does not grow with the text.
 
     A folder in which the same extraction was begun is gone on with: finished parts stay. A
-    complete one is left as it is.
+    complete one is left as it is. While it works, the folder is this process's alone.
 
     Args:
         checkpoint: The model; it reads where it is (``interp.load(..., device="cuda")``).
@@ -112,7 +113,8 @@ def extract(
         InputError: Unknown signal or hook point, no text, no document in the shard, text that
             changed meanwhile, a window longer than the model has positions, or an intervention
             that it has no place for.
-        OutputError: ``out`` holds something else, or cannot be written.
+        OutputError: ``out`` holds something else, another process writes to it, or it cannot be
+            written.
         UsageError: A dtype, window or stride that cannot be.
     """
     found = find_signals(signals)
@@ -138,25 +140,35 @@ def extract(
         "shard": [shard.index, shard.count],
         "intervention": None if intervention is None else intervention.about(),
     }
-    there = started(folder)
-    if there is not None:
-        refuse_difference(folder, there, wanted)
-
-    manifest = {**wanted, "device": str(place), "complete": False}
-    corpus = _begin(folder, manifest, looked_up, checkpoint, documents, shard)
-    if table := complete_table(folder, there):
-        return table
-    tokens = batch_tokens or default_batch_tokens(place, dtype)
-    with (
-        evaluating(model),
-        torch.no_grad(),  # in inference mode autocast converts the weights anew at each use
-        torch.autocast(place.type, torch.bfloat16, enabled=dtype == "bfloat16"),
-    ):
-        reader = SignalReader(model, found, looked_up, place, tokens, intervention)
-        read_part = _part_reader(reader)
-        again = unchanged(documents(), corpus, checkpoint.tokenizer, shard)
-        n_parts = write_parts(folder, manifest, shard.of(again), read_part, progress)
-    return finish(folder, manifest, n_parts)
+    with locked(folder):
+        there = started(folder)
+        if there is not None:
+            refuse_difference(folder, there, wanted)
+        with SpooledTemporaryFile(max_size=_DOCUMENT_ROWS_IN_MEMORY) as rows:
+            corpus = survey(documents(), checkpoint.is_held_out, rows, checkpoint.tokenizer, shard)
+            about = {
+                "corpus_fingerprint": corpus.fingerprint,
+                "n_documents": corpus.n_documents,
+                "n_bytes": corpus.n_bytes,
+                "n_tokens": corpus.n_tokens,
+            }
+            if there is not None:
+                refuse_difference(folder, there, about)
+            remove_half_written(folder)
+            if table := complete_table(folder, there):
+                return table
+            manifest = begin(folder, there, {**wanted, "device": str(place), **about})
+            _write_beside_parts(folder, rows, looked_up, checkpoint)
+        tokens = batch_tokens or default_batch_tokens(place, dtype)
+        with (
+            evaluating(model),
+            torch.no_grad(),  # in inference mode autocast converts the weights anew at each use
+            torch.autocast(place.type, torch.bfloat16, enabled=dtype == "bfloat16"),
+        ):
+            reader = SignalReader(model, found, looked_up, place, tokens, intervention)
+            again = shard.of(unchanged(documents(), corpus))
+            n_parts = write_parts(folder, manifest, again, _part_reader(reader), progress)
+        return finish(folder, manifest, n_parts)
 
 
 def training_fingerprint(checkpoint: Checkpoint) -> str:
@@ -252,44 +264,21 @@ def _wanted(
     }
 
 
-def _begin(
+def _write_beside_parts(
     folder: Path,
-    manifest: dict[str, Any],
+    document_rows: IO[bytes],
     looked_up: Mapping[str, TokenColumns],
     checkpoint: Checkpoint,
-    documents: Callable[[], Iterable[Document]],
-    shard: Shard,
-) -> Corpus:
-    """Read the documents once and write what stands in the folder before the parts.
-
-    Raises:
-        InputError: There is no text. Nothing is written then.
-        OutputError: The folder holds an extraction of another text.
-    """
-    with SpooledTemporaryFile(max_size=_DOCUMENT_ROWS_IN_MEMORY) as rows:
-        corpus = survey(documents(), checkpoint.is_held_out, rows, checkpoint.tokenizer, shard)
-        there = started(folder)
-        about = {
-            "corpus_fingerprint": corpus.fingerprint,
-            "n_documents": corpus.n_documents,
-            "n_bytes": corpus.n_bytes,
-            "n_tokens": corpus.n_tokens,
-        }
-        if there is not None:
-            refuse_difference(folder, there, about)
-        prepare_folder(folder)
-        manifest |= about
-        if there is None:
-            write_manifest(folder, manifest)
-        if not is_whole(folder / DOCUMENTS):
-            rows.seek(0)
-            with written(folder / DOCUMENTS) as file:
-                shutil.copyfileobj(rows, file)
+) -> None:
+    """Write what stands in the folder beside the parts, as far as it is not there."""
+    if not is_whole(folder / DOCUMENTS):
+        document_rows.seek(0)
+        with written(folder / DOCUMENTS) as file:
+            shutil.copyfileobj(document_rows, file)
     for signal, columns in looked_up.items():
         path = vocabulary_path(folder, signal)
         if columns and not is_whole(path):
             write_vocabulary(path, columns, checkpoint.config.get("token_counts"))
-    return corpus
 
 
 def _part_reader(reader: SignalReader) -> ReadPart:

@@ -106,7 +106,7 @@ class IncrementTable:
                 "run the same extraction again: it goes on where it stopped",
             )
         table = cls(folder, manifest)
-        for path in [folder / DOCUMENTS, *(p for s in table.signals for p in table.parts(s))]:
+        for path in table._files():
             if not is_whole(path):
                 raise InputError(
                     f"{path}: missing from the IncrementTable, or damaged",
@@ -161,12 +161,10 @@ class IncrementTable:
             Columns ``token``, ``n_in_training`` (null where not known) and the signal's columns
             that the token decides (``shared``..., or those of L0).
         """
-        columns = self.columns(signal)
-        path = vocabulary_path(self.folder, signal)
-        if not path.is_file():
+        decided = self._signal(signal)["token_determined"]
+        if not decided:
             return None
-        with _opened(path) as file:
-            decided = [name for name in columns if name in file.schema_arrow.names]
+        with _opened(vocabulary_path(self.folder, signal)) as file:
             kinds = {"token": pa.int32(), "n_in_training": pa.int64()}
             kinds |= dict.fromkeys(decided, pa.float32())
             _require_columns(file, kinds)
@@ -180,6 +178,9 @@ class IncrementTable:
     ) -> Iterator[pa.RecordBatch]:
         """The signal's rows in order, at most `ROW_GROUP` at a time.
 
+        No file stays open from one batch to the next, so that hundreds of tables can be read side
+        by side.
+
         Args:
             signal: The signal's name.
             columns: The columns to read beside those of `KEYS`; None for all of the signal's.
@@ -192,10 +193,13 @@ class IncrementTable:
         for path in self.parts(signal):
             with _opened(path) as part:
                 _require_columns(part, kinds)
-                for batch in part.iter_batches(batch_size=ROW_GROUP, columns=list(kinds)):
-                    if any(batch.column(name).null_count for name in KEYS):
+                n_groups = part.num_row_groups
+            for group in range(n_groups):
+                with _opened(path) as part:
+                    rows = part.read_row_group(group, list(kinds))
+                    if any(rows.column(name).null_count for name in KEYS):
                         raise ValueError("a value that tells where a row belongs is null")
-                    yield batch
+                yield from rows.to_batches(max_chunksize=ROW_GROUP)
 
     def read_documents(self, signal: str = "increment") -> Iterator[DocumentSignal]:
         """The signal document by document, in order; memory is that of the longest document.
@@ -279,6 +283,14 @@ class IncrementTable:
                         values=values[rows],
                     )
 
+    def _files(self) -> Iterator[Path]:
+        """All files that a complete table has beside its manifest."""
+        yield self.folder / DOCUMENTS
+        for name, about in self.manifest["signals"].items():
+            yield from self.parts(name)
+            if about["token_determined"]:
+                yield vocabulary_path(self.folder, name)
+
     def _signal(self, signal: str) -> dict[str, Any]:
         try:
             return self.manifest["signals"][signal]
@@ -344,7 +356,9 @@ def _opened(path: Path) -> Iterator[pq.ParquetFile]:
         with path.open("rb") as file, pq.ParquetFile(file) as parquet:
             yield parquet
     except OSError as error:
-        why = reason(error) if error.errno else str(error).splitlines()[0]
+        if error.errno:  # the system's, such as too many open files
+            raise InputError(f"{path}: cannot be read: {reason(error)}") from None
+        why = str(error).splitlines()[0]
         raise InputError(f"{path}: cannot be read: {why}", "extract again") from None
     except (pa.ArrowException, ValueError, KeyError) as error:
         why = (str(error).splitlines() or ["not Parquet"])[0]

@@ -59,7 +59,9 @@ def _is_well_formed(manifest: dict[str, Any]) -> bool:
         isinstance(is_complete, bool)
         and isinstance(name, str)
         and name.isprintable()
+        and isinstance(manifest.get("versions"), dict)
         and isinstance(signals, dict)
+        and all(name.isprintable() for name in signals)
         and all(_is_signal(signal, is_complete) for signal in signals.values())
         and _is_shard(manifest["shard"])
         and isinstance(manifest["intervention"], dict | None)
@@ -72,6 +74,9 @@ def _is_signal(signal: Any, is_complete: bool) -> bool:
     if not isinstance(signal, dict) or not _are_columns(signal.get("columns")):
         return False
     if signal.get("sees", "token") not in ("before", "token"):
+        return False
+    decided = signal.get("token_determined")
+    if not isinstance(decided, list) or decided != signal["columns"][: len(decided)]:
         return False
     if not is_complete:
         return True

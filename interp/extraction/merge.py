@@ -27,15 +27,17 @@ from interp.extraction.shards import WHOLE
 from interp.extraction.table_writer import (
     IDENTITY,
     Progress,
+    begin,
     complete_table,
     finish,
-    prepare_folder,
+    made_with,
     refuse_difference,
+    remove_half_written,
     started,
-    write_manifest,
     write_parts,
     written,
 )
+from interp.files import locked
 
 _OF_ONE_SHARD = (
     "shard",
@@ -67,25 +69,26 @@ def merge(
 
     Raises:
         InputError: A shard is missing, there twice, damaged, or of another extraction.
-        OutputError: ``out`` holds something else, or cannot be written.
+        OutputError: ``out`` holds something else, another process writes to it, or it cannot be
+            written.
         UsageError: No folder is given.
     """
     tables = _in_order([IncrementTable.open(folder) for folder in shards])
     folder, manifest = Path(out), _merged_manifest(tables)
-    there = started(folder)
-    if there is not None:
-        refuse_difference(folder, there, manifest)
-    if table := complete_table(folder, there):
-        return table
-    prepare_folder(folder)
-    if there is None:
-        write_manifest(folder, manifest)
-    _write_documents(folder / DOCUMENTS, tables)
-    for signal in tables[0].signals:
-        _copy_vocabulary(folder, signal, tables)
-    read_part = ShardReader(tables).read
-    n_parts = write_parts(folder, manifest, documents_of(tables), read_part, progress)
-    return finish(folder, manifest, n_parts)
+    with locked(folder):
+        there = started(folder)
+        if there is not None:
+            refuse_difference(folder, there, manifest)
+        remove_half_written(folder)
+        if table := complete_table(folder, there):
+            return table
+        manifest = begin(folder, there, manifest)
+        _write_documents(folder / DOCUMENTS, tables)
+        for signal in tables[0].signals:
+            _copy_vocabulary(folder, signal, tables)
+        read_part = ShardReader(tables).read
+        n_parts = write_parts(folder, manifest, documents_of(tables), read_part, progress)
+        return finish(folder, manifest, n_parts)
 
 
 def _in_order(tables: list[IncrementTable]) -> list[IncrementTable]:
@@ -139,7 +142,6 @@ def _check_settings(table: IncrementTable) -> None:
     if not (
         all(isinstance(size, int) and size > 0 for size in sizes)
         and 8 <= manifest["stride"] <= manifest["window"]
-        and isinstance(manifest.get("versions"), dict)
         and manifest["signals"]
         and all(isinstance(signal.get("describes_next"), bool) for signal in signals)
     ):
@@ -184,43 +186,30 @@ def _common(manifest: dict[str, Any]) -> dict[str, Any]:
 
 
 def _merged_manifest(tables: list[IncrementTable]) -> dict[str, Any]:
-    manifests = [table.manifest for table in tables]
-    versions = [manifest["versions"] for manifest in manifests]
     return {
-        **_common(manifests[0]),
+        **_common(tables[0].manifest),
+        **made_with([table.manifest for table in tables]),
         "shard": [WHOLE.index, WHOLE.count],
-        "versions": {
-            name: _joined([each.get(name) for each in versions])
-            for name in dict.fromkeys(name for each in versions for name in each)
-        },
-        "device": _joined([manifest.get("device") for manifest in manifests]),
-        "complete": False,
         "n_documents": sum(len(table.documents) for table in tables),
         "n_bytes": (n_bytes := sum(sum(table.documents["n_bytes"].tolist()) for table in tables)),
         "n_tokens": n_bytes + sum(len(table.documents) for table in tables),
     }
 
 
-def _joined(names: list[Any]) -> str:
-    """What shards say, each once: they need not be made on the same machine."""
-    return ", ".join(dict.fromkeys(map(str, names)))
-
-
 def _copy_vocabulary(folder: Path, signal: str, tables: list[IncrementTable]) -> None:
     """Keep what the token alone decides, once it is sure that all shards say the same.
 
     Raises:
-        InputError: They do not, or a shard lacks it.
+        InputError: They do not.
     """
-    if not tables[0].manifest["signals"][signal].get("token_determined"):
-        return
     first = tables[0].vocabulary(signal)
+    if first is None:
+        return
     for table in tables:
         vocabulary = table.vocabulary(signal)
-        if vocabulary is None or first is None or not vocabulary.equals(first):
-            what = "is missing" if vocabulary is None else f"is not that of {tables[0].folder}"
+        if vocabulary is None or not vocabulary.equals(first):
             raise InputError(
-                f"merge: {vocabulary_path(table.folder, signal)} {what}",
+                f"merge: {vocabulary_path(table.folder, signal)} is not that of {tables[0].folder}",
                 "extract that shard again",
             )
     source = vocabulary_path(tables[0].folder, signal)

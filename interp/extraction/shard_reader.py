@@ -1,17 +1,18 @@
 """Reading shards as one corpus: its texts, and the signals of its parts."""
 
-import mmap
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 from tempfile import TemporaryFile
 
 import numpy as np
 
 from interp.corpus.documents import Document
+from interp.corpus.files import FileContent
 from interp.errors import InputError
 from interp.extraction.batches import Part
 from interp.extraction.increment_table import KEYS, IncrementTable
 from interp.extraction.table_writer import PartSignals
+from interp.text import Content
 
 _TEXT_IN_MEMORY = 1 << 22  # bytes; a longer document lies in a temporary file meanwhile
 
@@ -83,8 +84,8 @@ class ShardReader:
             done = rows.stop
 
 
-def _texts(table: IncrementTable) -> Iterator[bytes | mmap.mmap]:
-    """The bytes of each document of a shard; those of a long one as a memory map."""
+def _texts(table: IncrementTable) -> Iterator[Content]:
+    """The bytes of each document of a shard; those of a long one from a temporary file."""
     rows = _Rows(table, table.signals[0], [])
     first = 0
     for n_bytes in table.documents["n_bytes"].tolist():
@@ -93,14 +94,15 @@ def _texts(table: IncrementTable) -> Iterator[bytes | mmap.mmap]:
             for keys, _ in rows.read(first + 1, n_bytes)  # after the separator
         )
         first += n_bytes + 1
-        if n_bytes <= _TEXT_IN_MEMORY:
-            yield b"".join(pieces)
-            continue
-        with TemporaryFile() as file:
-            file.writelines(pieces)
-            file.flush()
-            content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        yield content
+        # not kept in a name here, else each shard would keep the file of its last text open
+        yield b"".join(pieces) if n_bytes <= _TEXT_IN_MEMORY else _in_file(pieces)
+
+
+def _in_file(pieces: Iterable[bytes]) -> Content:
+    with TemporaryFile() as file:
+        file.writelines(pieces)
+        file.flush()
+        return FileContent(file, "a temporary file")
 
 
 class _Rows:

@@ -28,7 +28,8 @@ def find_signals(asked: Sequence[str | Signal]) -> tuple[Signal, ...]:
             or signals of one's own.
 
     Raises:
-        InputError: A name is unknown, or there is none, or two would lie in one folder.
+        InputError: A name is unknown or can't be printed, or there is none, or two would lie in
+            one folder.
     """
     known = f"known: {', '.join(SIGNALS)}, and HOOK:REDUCTION, such as {EXAMPLE}"
     if not asked:
@@ -38,6 +39,8 @@ def find_signals(asked: Sequence[str | Signal]) -> tuple[Signal, ...]:
         if isinstance(each, Signal):
             if found.get(each.name, each) != each:
                 raise InputError(f"extraction: two signals are called {each.name!r:.100}")
+            if not each.name.isprintable():  # it would reach a terminal, from a manifest too
+                raise InputError(f"extraction: the name {each.name!r:.100} can't be printed")
             found[each.name] = each
         elif each in SIGNALS:
             found[each] = SIGNALS[each]

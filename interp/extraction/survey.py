@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from array import array
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import IO, Any
@@ -11,7 +12,6 @@ import pyarrow.parquet as pq
 
 from interp.corpus.documents import Document
 from interp.errors import InputError
-from interp.extraction.batches import forget_pages
 from interp.extraction.increment_table import DOCUMENT_SCHEMA, ROW_GROUP
 from interp.extraction.shards import WHOLE, Shard
 from interp.text import Content, counted
@@ -30,12 +30,15 @@ class Corpus:
         n_documents: How many of them are in the shard.
         n_bytes: Of those in the shard.
         n_tokens: The same, in tokens.
+        marks: For each document, 64 bits of the hash as far as it: a second reading finds out
+            what has changed before anything is made of it.
     """
 
     fingerprint: str
     n_documents: int
     n_bytes: int
     n_tokens: int
+    marks: "array[int]"
 
 
 def survey(
@@ -51,9 +54,10 @@ def survey(
         InputError: There is no text at all, fewer documents than shards, one that is too
             long for 32-bit offsets, or a character that is no token.
     """
-    corpus_hash = _CorpusHash(tokenizer, shard)
+    digest, marks = hashlib.sha256(), array("Q")
     rows: list[dict[str, Any]] = []
-    n_bytes_in_all, doc = 0, -1
+    n_bytes_in_all = n_documents = n_bytes = n_tokens = 0
+    doc = -1
     with pq.ParquetWriter(file, DOCUMENT_SCHEMA, compression="zstd") as writer:
         for doc, document in enumerate(documents):
             content = document.content
@@ -63,10 +67,14 @@ def survey(
                     f"the most is {_MOST_BYTES}",
                     "split the file",
                 )
-            corpus_hash.add(document)
+            marks.append(_take_in(document, digest))
             n_bytes_in_all += len(content)
             if not shard.has(doc):
                 continue
+            n_documents += 1
+            n_bytes += len(content)
+            place = f"{document.source} {document.id}".rstrip()
+            n_tokens += with_place(place, tokenizer.n_tokens, content)
             rows.append(
                 {
                     "doc": doc,
@@ -90,56 +98,40 @@ def survey(
             "would have none",
             f"use {counted(doc + 1, 'shard')} or fewer; one text file is one document",
         )
-    return corpus_hash.corpus()
+    return Corpus(digest.hexdigest(), n_documents, n_bytes, n_tokens, marks)
 
 
-def unchanged(
-    documents: Iterable[Document], corpus: Corpus, tokenizer: Tokenizer, shard: Shard = WHOLE
-) -> Iterator[Document]:
-    """All documents of ``corpus``, at their second reading.
+def unchanged(documents: Iterable[Document], corpus: Corpus) -> Iterator[Document]:
+    """All documents of ``corpus``, at their second reading, each once it is sure that it is one.
 
     Raises:
         InputError: They are no longer what they were.
     """
-    again = _CorpusHash(tokenizer, shard)
+    digest, marks = hashlib.sha256(), iter(corpus.marks)
     for document in documents:
-        again.add(document)
+        if _take_in(document, digest) != next(marks, None):
+            raise _changed()
         yield document
-    if again.corpus() != corpus:
-        raise InputError(
-            "extraction: the text changed while it was read",
-            "delete the folder of the table and extract again",
-        )
+    if next(marks, None) is not None:
+        raise _changed()
 
 
-class _CorpusHash:
-    """The fingerprint of a corpus and the size of a shard of it, document by document."""
+def _take_in(document: Document, digest: "hashlib._Hash") -> int:
+    """Add a document to the hash of those before it, and give the first 64 bits of that."""
+    content = document.content
+    about = [document.source, document.id, document.dropped_bytes, len(content)]
+    # escaped, because names of files need not be valid Unicode; and free of line breaks
+    digest.update(json.dumps(about).encode() + b"\n")
+    for start in range(0, len(content), _READ_BYTES):
+        digest.update(content[start : start + _READ_BYTES])
+    return int.from_bytes(digest.digest()[:8], "big")
 
-    def __init__(self, tokenizer: Tokenizer, shard: Shard) -> None:
-        self._hash = hashlib.sha256()
-        self._tokenizer = tokenizer
-        self._shard = shard
-        self._n_seen = self._n_documents = self._n_bytes = self._n_tokens = 0
 
-    def add(self, document: Document) -> None:
-        """Take in one document; its bytes are read in pieces."""
-        content = document.content
-        about = [document.source, document.id, document.dropped_bytes, len(content)]
-        # escaped, because names of files need not be valid Unicode; and free of line breaks
-        self._hash.update(json.dumps(about).encode() + b"\n")
-        for start in range(0, len(content), _READ_BYTES):
-            self._hash.update(content[start : start + _READ_BYTES])
-            forget_pages(content)
-        if self._shard.has(self._n_seen):
-            self._n_documents += 1
-            self._n_bytes += len(content)
-            place = f"{document.source} {document.id}".rstrip()
-            self._n_tokens += with_place(place, self._tokenizer.n_tokens, content)
-        self._n_seen += 1
-
-    def corpus(self) -> Corpus:
-        """What was taken in so far."""
-        return Corpus(self._hash.hexdigest(), self._n_documents, self._n_bytes, self._n_tokens)
+def _changed() -> InputError:
+    return InputError(
+        "extraction: the text changed while it was read",
+        "delete the folder of the table and extract again",
+    )
 
 
 def _as_text(name: str) -> str:

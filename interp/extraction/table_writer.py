@@ -1,8 +1,7 @@
 """Writing an IncrementTable so that each file is whole or absent, and a stopped run goes on."""
 
 import json
-import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -14,11 +13,11 @@ import pyarrow.parquet as pq
 
 from interp.corpus.documents import Document
 from interp.errors import InputError, OutputError, reason
-from interp.extraction.batches import Part, Rows, cut_into_parts, forget_pages
+from interp.extraction.batches import Part, Rows, cut_into_parts
 from interp.extraction.increment_table import ROW_GROUP, IncrementTable, is_whole, part_path
 from interp.extraction.manifest import FORMAT, FORMAT_VERSION, MANIFEST, read_manifest
 from interp.extraction.shards import Shard
-from interp.files import is_partial, make_folder, remove_partial, replacing
+from interp.files import LOCK_FILE, is_partial, remove_partial, replacing
 from interp.tokenizer import tokenizer_from
 
 IDENTITY = {
@@ -60,12 +59,11 @@ def started(folder: Path) -> dict[str, Any] | None:
     """
     try:
         manifest = read_manifest(folder)
-        entries = [path.name for path in folder.iterdir() if not is_partial(path)]
+        entries = {path.name for path in folder.iterdir() if not is_partial(path)} - {LOCK_FILE}
     except InputError as error:
         raise OutputError(str(error), "choose another --out, or delete that folder") from None
     except FileNotFoundError:
-        manifest, entries = None, []
-        _check_can_be_made(folder)
+        return None
     except OSError as error:
         raise OutputError(f"{folder}: {reason(error)}", "choose another --out") from None
     if manifest is None and entries:
@@ -105,9 +103,35 @@ def refuse_difference(folder: Path, there: Mapping[str, Any], wanted: Mapping[st
             )
 
 
-def prepare_folder(folder: Path) -> None:
-    """Make ``folder`` where there is none, and clear away what a killed run left half-written."""
-    make_folder(folder)
+def begin(
+    folder: Path, there: Mapping[str, Any] | None, manifest: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Write the manifest of a table that is begun, or gone on with where something is there.
+
+    Returns:
+        The manifest; what earlier runs were made with stays in it.
+    """
+    begun = {**manifest, "complete": False}
+    if there is not None:
+        begun |= made_with([there, manifest])
+    write_manifest(folder, begun)
+    return begun
+
+
+def made_with(manifests: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The versions and the device of all these together: their runs need not have the same."""
+    versions = [manifest["versions"] for manifest in manifests]
+    return {
+        "versions": {
+            name: _joined([each.get(name) for each in versions])
+            for name in dict.fromkeys(name for each in versions for name in each)
+        },
+        "device": _joined([manifest.get("device") for manifest in manifests]),
+    }
+
+
+def remove_half_written(folder: Path) -> None:
+    """Clear away what a killed run left half-written."""
     try:
         for place in (folder, *(path for path in folder.iterdir() if path.is_dir())):
             remove_partial(place)
@@ -176,8 +200,6 @@ def write_parts(
         n_parts += 1
         if not missing:
             on_tokens(sum(piece.n_new for piece in pieces))
-            for piece in pieces:
-                forget_pages(piece.text.content)
             continue
         part = Part.read(pieces)
         part = replace(part, doc=shard.doc(part.doc))
@@ -241,11 +263,9 @@ def write_vocabulary(
         pq.write_table(table, file)
 
 
-def _check_can_be_made(folder: Path) -> None:
-    """Find out before a long reading, not after it, that nothing can be written there."""
-    above = next(path for path in folder.absolute().parents if path.exists())
-    if not os.access(above, os.W_OK | os.X_OK):
-        raise OutputError(f"{folder}: cannot be made: permission denied", "choose another --out")
+def _joined(names: Sequence[Any]) -> str:
+    """Each once; one of them may be what was joined before."""
+    return ", ".join(dict.fromkeys(each for name in names for each in str(name).split(", ")))
 
 
 def _comparable(key: str, value: Any) -> Any:

@@ -2,26 +2,21 @@
 
 import json
 import shutil
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import filelock
-
 from interp.checkpoints.folder import CARD_FILE, CONFIG_FILE, WEIGHTS_FILE
 from interp.checkpoints.save import write_config
 from interp.errors import OutputError, RecipeError, reason
-from interp.files import is_partial, make_folder, replacing
+from interp.files import LOCK_FILE, is_partial, replacing
 from interp.training.held_out import HeldOutLoss
 from interp.training.processes import Processes
 from interp.training.recipe import Recipe
 from interp.training.recipe_file import recipe_from_dict
 from interp.training.state import holds_only_states, saved_steps
 from interp.training.text import TrainingText, read_text
-
-LOCK_FILE = ".lock"
 
 
 @dataclass(frozen=True)
@@ -41,38 +36,6 @@ class RecordedRun:
     held_out: dict[str, HeldOutLoss] | None
     fingerprints: dict[str, str]
     revisions: dict[str, str]
-
-
-@contextmanager
-def locked(out: Path) -> Iterator[None]:
-    """Make ``out``, and keep it for this process alone while inside.
-
-    Raises:
-        OutputError: Another process trains into it, or it cannot be written.
-    """
-    was_there = out.exists()
-    make_folder(out)
-    lock = filelock.FileLock(out / LOCK_FILE, timeout=0)
-    try:
-        with suppress(NotImplementedError):  # a file system without locks
-            lock.acquire()
-    except filelock.Timeout as error:
-        raise OutputError(
-            f"train into {out}: another process is training into it",
-            "Wait for it, or name another --out.",
-        ) from error
-    except OSError as error:
-        raise OutputError(f"train into {out}: {reason(error)}") from error
-    try:
-        yield
-    finally:
-        with suppress(OSError):
-            # while it is held: who has opened it already finds it deleted, and tries a new one
-            (out / LOCK_FILE).unlink(missing_ok=True)
-        lock.release()
-        if not was_there:
-            with suppress(OSError):  # nothing was written, as where there is no text
-                out.rmdir()
 
 
 def recorded_run(recipe: Recipe, out: Path) -> RecordedRun | None:

@@ -21,13 +21,12 @@ from interp.checkpoints.load import device_named
 from interp.checkpoints.save import save
 from interp.corpus.sources import ignore
 from interp.errors import OutputError, TrainingError, reason
-from interp.files import remove_partial
+from interp.files import locked, remove_partial
 from interp.model.loss import Forward, surprisal_nats
 from interp.training.continuation import (
     RecordedRun,
     cut_metrics,
     keep_finished,
-    locked,
     no_longer_finished,
     recorded_run,
     say_licence,

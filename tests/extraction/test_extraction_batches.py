@@ -1,10 +1,9 @@
-import mmap
-
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiny import documents
 
+from interp.corpus.files import FileContent
 from interp.extraction.batches import Part, Rows, cut_into_parts
 from interp.text import code_point_spans, encode, window_spans
 
@@ -87,10 +86,10 @@ def test_the_cuts_do_not_depend_on_what_comes_after():
         np.testing.assert_array_equal(ours.tokens, theirs.tokens)
 
 
-def test_a_memory_map_is_read_as_the_bytes_it_shows(tmp_path):
+def test_a_file_is_read_as_the_bytes_in_it(tmp_path):
     content = "人工智能 and more ".encode() * 40
     (tmp_path / "text").write_bytes(content)
     with (tmp_path / "text").open("rb") as file:
-        mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        (part,) = parts_of([mapped], 16, 8, 10**6)
+        in_file = FileContent(file, "text")
+    (part,) = parts_of([in_file], 16, 8, 10**6)
     np.testing.assert_array_equal(part.rows.token, encode(content))

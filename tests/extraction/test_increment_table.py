@@ -160,17 +160,63 @@ def test_a_folder_with_something_else_is_refused(checkpoint, tmp_path):
     (tmp_path / "thesis.tex").write_text("x")
     with pytest.raises(OutputError, match=r"holds something else \(thesis.tex\)"):
         extract(checkpoint, documents(*TEXTS), tmp_path)
-    with pytest.raises(OutputError, match="not a directory"):
+    with pytest.raises(OutputError, match="a file is in the way"):
         extract(checkpoint, documents(*TEXTS), tmp_path / "thesis.tex")
     with pytest.raises(OutputError, match="not a directory"):
         extract(checkpoint, documents(*TEXTS), tmp_path / "thesis.tex" / "deeper")
     assert [p.name for p in tmp_path.iterdir()] == ["thesis.tex"]
 
 
-def test_a_text_that_changes_between_the_readings_is_noticed(checkpoint, tmp_path):
-    readings = iter([documents(b"Hello"), documents(b"Hullo")])
+def test_a_text_that_changes_between_the_readings_leaves_no_part_of_it(checkpoint, tmp_path):
+    changed = (TEXTS[0], TEXTS[1][:-3] + b"...", *TEXTS[2:])
+    readings = iter([documents(*TEXTS), documents(*changed)])
     with pytest.raises(InputError, match="text changed while it was read"):
         extract(checkpoint, lambda: next(readings)(), tmp_path / "t")
+    # what is gone on with is as if the text had never changed
+    extract(checkpoint, documents(*TEXTS), tmp_path / "t")
+    whole = extract(checkpoint, documents(*TEXTS), tmp_path / "whole")
+    assert files_of(tmp_path / "t") == files_of(whole.folder)
+
+
+@pytest.mark.parametrize("changed", [TEXTS[:-1], (*TEXTS, b"more")], ids=["fewer", "more"])
+def test_a_text_with_other_documents_at_its_second_reading_is_noticed(
+    checkpoint, tmp_path, changed
+):
+    readings = iter([documents(*TEXTS), documents(*changed)])
+    with pytest.raises(InputError, match="text changed while it was read"):
+        extract(checkpoint, lambda: next(readings)(), tmp_path / "t")
+
+
+def test_two_extractions_never_write_to_one_folder_at_once(checkpoint, tmp_path):
+    out, refusals = tmp_path / "t", []
+
+    def read_while_another_begins():
+        for other in (checkpoint, TinyCheckpoint(tiny_model(), fingerprint="1" * 64)):
+            with pytest.raises(OutputError, match="another process is writing to it") as caught:
+                extract(other, documents(*TEXTS), out)
+            refusals.append(caught.value)
+        return documents(*TEXTS)()
+
+    table = extract(checkpoint, read_while_another_begins, out)
+    assert len(refusals) == 4  # at both readings
+    whole = extract(checkpoint, documents(*TEXTS), tmp_path / "whole")
+    assert files_of(table.folder) == files_of(whole.folder)
+
+
+def test_a_resumed_extraction_says_all_that_it_was_made_with(checkpoint, tmp_path, monkeypatch):
+    def interrupt(*_args):
+        raise KeyboardInterrupt
+
+    out = tmp_path / "t"
+    for version in ("1.0", "2.0", "1.0"):
+        monkeypatch.setattr("interp.extraction.extract.versions", lambda v=version: {"torch": v})
+        with pytest.raises(KeyboardInterrupt):
+            extract(checkpoint, documents(*TEXTS), out, progress=interrupt)
+    path = out / "manifest.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"device": "cuda:0"}))
+    manifest = extract(checkpoint, documents(*TEXTS), out).manifest
+    assert manifest["versions"] == {"torch": "1.0, 2.0"}
+    assert manifest["device"] == "cuda:0, cpu"
 
 
 def test_a_file_name_that_is_no_utf_8_is_kept_escaped(checkpoint, tmp_path):
@@ -215,6 +261,10 @@ def test_a_full_disk_is_one_line_and_leaves_whole_files(checkpoint, tmp_path, mo
             "fields are missing",
         ),
         (lambda folder: (folder / "documents.parquet").unlink(), "documents.parquet: missing"),
+        (
+            lambda folder: (folder / "increment.vocabulary.parquet").unlink(),
+            "increment.vocabulary.parquet: missing",
+        ),
     ],
 )
 def test_a_damaged_table_is_refused_in_one_line(table, spoil, words):
@@ -239,6 +289,7 @@ HOSTILE_FIELDS = [
     {"n_bytes": "many"},
     {"signals": []},
     {"signals": {"increment": None}},
+    {"versions": ["2.9"]},
     {"intervention": "one"},
 ]
 HOSTILE_SIGNAL_FIELDS = [
@@ -248,6 +299,8 @@ HOSTILE_SIGNAL_FIELDS = [
     {"columns": ["L0", "\x1b[31m"]},
     {"columns": ["L0", "L" + "9" * 30]},
     {"columns": ["L0", None]},
+    {"token_determined": "L0"},
+    {"token_determined": ["L1"]},
     {"sees": "later"},
     {"sees": ["token"]},
     {"bound": "10"},
@@ -276,6 +329,25 @@ def test_a_manifest_with_a_wrong_field_is_refused_in_one_line(table, changed, of
     with pytest.raises(InputError, match="damaged: fields are missing or wrong") as caught:
         IncrementTable.open(table.folder)
     assert "\n" not in str(caught.value)
+
+
+def test_a_signal_whose_name_acts_on_a_terminal_is_refused(table):
+    path = table.folder / "manifest.json"
+    manifest = json.loads(path.read_text())
+    manifest["signals"]["\x1b[31mred"] = manifest["signals"].pop("surprisal")
+    path.write_text(json.dumps(manifest))
+    with pytest.raises(InputError, match="damaged: fields are missing or wrong"):
+        IncrementTable.open(table.folder)
+
+
+def test_a_part_that_the_system_can_not_open_is_not_called_damaged(table, monkeypatch):
+    def refuse(*_args):
+        raise OSError(24, "Too many open files")
+
+    monkeypatch.setattr("pathlib.Path.open", refuse)
+    with pytest.raises(InputError, match="too many open files") as caught:
+        next(table.batches())
+    assert caught.value.hint is None
 
 
 def test_a_table_that_does_not_say_what_its_signals_see_is_of_signals_that_see_the_token(table):

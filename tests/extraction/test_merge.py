@@ -104,6 +104,20 @@ def test_a_merged_table_is_read_in_bounded_pieces(kept_shards, whole, tmp_path, 
     assert_equal_tables(merge(kept_shards, tmp_path / "merged"), whole)
 
 
+def test_a_merge_of_more_shards_than_files_can_be_open(checkpoint, tmp_path):
+    resource = pytest.importorskip("resource")
+    texts = [b"some text %d" % number for number in range(40)]
+    shards = extract_shards(checkpoint, tmp_path, 40, texts)
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with (tmp_path / "last").open("wb") as last:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (last.fileno() + 20, hard))
+    try:
+        merged = merge(shards, tmp_path / "merged")
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    assert [d.content for d in merged.read_documents("surprisal")] == texts
+
+
 @settings(max_examples=10, deadline=None)
 @given(
     texts=st.lists(st.binary(max_size=90) | st.text(max_size=60).map(str.encode), min_size=1),
@@ -245,6 +259,12 @@ def drop_vocabulary(shard: Path) -> None:
     (shard / "increment.vocabulary.parquet").unlink()
 
 
+def change_vocabulary(shard: Path) -> None:
+    path = shard / "increment.vocabulary.parquet"
+    vocabulary = pq.read_table(path)
+    pq.write_table(vocabulary.set_column(2, "L0", vocabulary["L0"].take([0] * 257)), path)
+
+
 def change_setting(**changed):
     def change(shard: Path) -> None:
         path = shard / "manifest.json"
@@ -273,14 +293,14 @@ def change_signal(**changed):
         (change_setting(stride=0), "lacks what a merge needs"),
         (change_setting(part_tokens=-1), "lacks what a merge needs"),
         (change_setting(n_documents=None), "lacks what a merge needs"),
-        (change_setting(versions=[]), "lacks what a merge needs"),
         (change_signal(describes_next="no"), "lacks what a merge needs"),
         (change_signal(bound="far"), "damaged: fields are missing or wrong"),
         (change_signal(bound=float("nan")), "damaged: fields are missing or wrong"),
         (change_signal(bound=0), "damaged: fields are missing or wrong"),
         (change_signal(bound=10**400), "damaged: fields are missing or wrong"),
-        (cut_vocabulary, "increment.vocabulary.parquet: damaged"),
-        (drop_vocabulary, "increment.vocabulary.parquet is missing"),
+        (cut_vocabulary, "increment.vocabulary.parquet: missing from the .*, or damaged"),
+        (drop_vocabulary, "increment.vocabulary.parquet: missing"),
+        (change_vocabulary, "increment.vocabulary.parquet is not that of"),
     ],
 )
 def test_a_damaged_shard_is_refused_in_one_line(shards, tmp_path, spoil, words):

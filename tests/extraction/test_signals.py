@@ -41,6 +41,13 @@ def test_entropy_is_that_of_the_prediction_of_the_token(checkpoint, cache, tmp_p
         assert values[t, 0] == pytest.approx(-(p * np.log(p)).sum(), abs=1e-5)
 
 
+def test_a_signal_whose_name_acts_on_a_terminal_is_refused(checkpoint, tmp_path):
+    own = Signal(name="red\x1b[31m", units="", sees="token", columns=lambda _config: ("value",))
+    with pytest.raises(InputError, match=r"x1b\[31m.* can't be printed") as caught:
+        table_of(checkpoint, tmp_path, own)
+    assert str(caught.value).isprintable()
+
+
 def test_attention_distance_is_how_far_back_a_query_looks_on_average(checkpoint, cache, tmp_path):
     values = values_of(checkpoint, tmp_path, "attention_distance")
     assert values.shape == (len(TEXT) + 1, 4)

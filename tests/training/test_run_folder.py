@@ -13,8 +13,9 @@ from two_corpora import recipe_of_two
 from interp.checkpoints import load
 from interp.checkpoints.save import write_tensors
 from interp.errors import CheckpointError, InputError, OutputError
+from interp.files import LOCK_FILE, locked
 from interp.training import train
-from interp.training.continuation import LOCK_FILE, keep_finished, locked, recorded_run
+from interp.training.continuation import keep_finished, recorded_run
 from interp.training.state import drop_states, saved_steps
 
 
@@ -118,7 +119,7 @@ def test_a_second_process_is_refused(copied):
     text, out = copied
     with (
         locked(out),
-        pytest.raises(OutputError, match="another process is training into it"),
+        pytest.raises(OutputError, match="another process is writing to it"),
     ):
         train(recipe_of_two(text, optimization__steps=8), out)
     assert not (out / LOCK_FILE).exists()
