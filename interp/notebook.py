@@ -106,7 +106,9 @@ class Increments:
         return "\n".join(standalone(trace) for trace in traces)
 
 
-def increments(model: Checkpoint | Transformer, text: str | bytes) -> Increments:
+def increments(
+    model: Checkpoint | Transformer, text: str | bytes | bytearray | memoryview
+) -> Increments:
     """How far apart ``model`` puts the bytes of ``text``.
 
     A text that is longer than the model's window is read in windows that overlap by half, each
@@ -114,10 +116,10 @@ def increments(model: Checkpoint | Transformer, text: str | bytes) -> Increments
 
     Args:
         model: What `interp.load` gives, or a model itself.
-        text: The text; a string is encoded as UTF-8. It must not be empty.
+        text: The text itself; a string is encoded as UTF-8. It must not be empty.
 
     Raises:
-        InputError: The text is empty, the model has no increments, or its tokens are
+        InputError: The text is none, or empty; the model has no increments, or its tokens are
             characters and the text has one of several bytes, or one that is no token.
     """
     transformer = model.model if isinstance(model, Checkpoint) else model
@@ -126,6 +128,11 @@ def increments(model: Checkpoint | Transformer, text: str | bytes) -> Increments
         raise InputError(
             "increments: the tokens of this model are no bytes",
             "Give what interp.load gives: it knows the characters.",
+        )
+    if not isinstance(text, str | bytes | bytearray | memoryview):  # bytes() takes a number too
+        raise InputError(
+            f"increments: the text must be a string or bytes, not {type(text).__name__}",
+            "Of a file, give what its read_bytes() gives.",
         )
     content = _encoded(text) if isinstance(text, str) else bytes(text)
     if not content:

@@ -1,5 +1,7 @@
+import inspect
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -99,6 +101,18 @@ def test_a_string_with_half_a_surrogate_pair_keeps_its_bytes(tiny):
 def test_an_empty_text_is_refused(tiny):
     with pytest.raises(InputError, match="empty"):
         interp.increments(tiny, "")
+
+
+@pytest.mark.parametrize("text", [Path("novel.txt"), 5, [66, 67]])
+def test_what_is_no_text_is_an_error(tiny, text):
+    increments = inspect.unwrap(interp.increments)  # before the check of types in tests
+    with pytest.raises(InputError, match=f"must be a string or bytes, not {type(text).__name__}"):
+        increments(tiny, text)
+
+
+@pytest.mark.parametrize("kind", [bytearray, memoryview])
+def test_any_kind_of_bytes_is_a_text(tiny, kind):
+    assert interp.increments(tiny, kind(b"two")).content == b"two"
 
 
 def test_it_says_what_it_is(tiny):
