@@ -33,7 +33,7 @@ def study(
         typer.Option(
             "--reference",
             metavar="[LANGUAGE=]ud:FILE",
-            help="A treebank in which people marked the words, as CoNLL-U: en=, ja=, th= or, by "
+            help="A treebank in which people marked the words, as CoNLL-U: ja=, th= or, by "
             "default, zh=; can be given several times.",
         ),
     ] = None,

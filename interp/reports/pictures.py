@@ -13,6 +13,7 @@ from interp.reports import theme
 from interp.reports.character_positions import PositionTrace
 from interp.reports.glyphs import Glyph, glyph
 from interp.reports.markup import Html, escape, joined
+from interp.tables import Row, has_interval
 
 WIDTH_PX, HEIGHT_PX = 360, 216
 """The size of every picture."""
@@ -47,6 +48,15 @@ def position_picture(trace: PositionTrace) -> Html:
         for index in shown[row]:
             parts.append(_glyph(glyphs[index], x[row, index], y[row], f"c{classes[index]}"))
     return _svg(joined(parts), language=trace.language)
+
+
+def row_picture(rows: Sequence[Row], *, reference: float | None = None) -> Html:
+    """`value_picture` of the rows of an analysis table."""
+    return value_picture(
+        [row["value"] for row in rows],
+        intervals=[(row["low"], row["high"]) if has_interval(row) else None for row in rows],
+        reference=reference,
+    )
 
 
 def value_picture(

@@ -67,3 +67,8 @@ def _cells(row: Sequence[str]) -> Html:
 
 def _side(column: int) -> str:
     return ' class="number"' if column else ""
+
+
+def number_in_words(value: float | None, form: str = ".3f") -> str:
+    """The number in this format, or that it is not defined."""
+    return "not defined" if value is None else format(value, form)

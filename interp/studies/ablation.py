@@ -25,7 +25,7 @@ from interp.extraction.interventions import Intervention
 from interp.reports.heat_table import heat_table
 from interp.reports.markup import Html
 from interp.reports.page import Section
-from interp.reports.pictures import value_picture
+from interp.reports.pictures import row_picture
 from interp.segmentation import find_segmenter
 from interp.studies.ablation_verdicts import (
     TOGETHER,
@@ -35,11 +35,11 @@ from interp.studies.ablation_verdicts import (
     verdicts,
 )
 from interp.studies.ablations import REPLACEMENTS, SIGNALS, ablations, replacements_for
+from interp.studies.models import PER_HEAD, PER_LAYER, ROPE, SHARED
 from interp.studies.study import LANGUAGES, Finding, Study, StudyInput
 from interp.tables import Row, rows_of
 
-PER_LAYER = "en-zh-per-layer"
-OTHERS = ("en-zh-per-layer-per-head", "en-zh-shared", "en-zh-rope")
+OTHERS = (PER_HEAD, SHARED, ROPE)
 """Models that are changed in all layers together alone, where they are there."""
 
 DTYPE = "bfloat16"
@@ -285,8 +285,4 @@ def _loss(rows: Sequence[Row]) -> str:
 
 def _picture(rows: Sequence[Row]) -> Html:
     found = of_replacement(rows, "mean")
-    return value_picture(
-        [row["value"] for row in found],
-        intervals=[None if row["low"] is None else (row["low"], row["high"]) for row in found],
-        reference=0.0,
-    )
+    return row_picture(found, reference=0.0)

@@ -20,7 +20,7 @@ from interp.reports.chart import Chart, estimate_text, interval_text
 from interp.reports.charts import baseline_name
 from interp.reports.dot_chart import dot_chart
 from interp.reports.markup import Html
-from interp.reports.verdicts import Verdict, side_by_side
+from interp.reports.verdicts import Verdict, number_in_words, side_by_side
 from interp.segmentation.gaps import Reference
 from interp.segmentation.references import SegmenterReference
 from interp.studies.boundaries import (
@@ -30,7 +30,6 @@ from interp.studies.boundaries import (
     scored_gaps,
 )
 from interp.studies.study import StudyInput
-from interp.studies.zh_word_boundary_verdicts import number_in_words
 from interp.tables import EVERY_GAP, PROBE, Row, rows_of
 
 INCREMENT = "increment"

@@ -16,11 +16,10 @@ from interp.reports.markup import Html
 from interp.reports.page import Section
 from interp.reports.pictures import value_picture
 from interp.reports.verdicts import Verdict, side_by_side
+from interp.studies.models import PER_LAYER, SHARED
 from interp.studies.published import LAYER_0_CLASSES, SHARED_CLASSES, PublishedClass
 from interp.studies.study import LANGUAGES, Finding, Study, StudyInput
 from interp.tables import analysis_table, rows_of
-
-SHARED, PER_LAYER = "en-zh-shared", "en-zh-per-layer"
 
 INSIDE = ("lowercase", "lead E4-E9", "continuation")
 """Classes of bytes that words are made of."""
@@ -135,13 +134,15 @@ def order_verdict(which: str, table: pd.DataFrame, published: Sequence[Published
     here = _in_order({each.group: ours[each.group] for each in both})
     pairs = [pair for pair in combinations(both, 2) if pair[0].middle != pair[1].middle]
     within = [pair for pair in pairs if len({each.group in INSIDE for each in pair}) == 1]
+    across = [pair for pair in pairs if pair not in within]
     if _n_alike(pairs, ours) == len(pairs):
         answer = "Repeated, class by class."
     elif p_value < LEVEL:
         answer = (
-            "In part: the orders agree better than chance would have them, because of what is "
-            f"inside of words and what is not; of the {len(within)} pairs of classes on one side "
-            f"of that line, {_n_alike(within, ours)} are in the published order."
+            "In part: the orders agree better than chance would have them. In the published "
+            f"order are {_n_alike(across, ours)} of the {len(across)} pairs of a class inside of "
+            f"words with one that is not, and {_n_alike(within, ours)} of the {len(within)} pairs "
+            "on one side of that line."
         )
     else:
         answer = "Not repeated: the orders agree no better than chance would have them."

@@ -23,13 +23,14 @@ from interp.studies.code_verdicts import (
     number,
     token_verdict,
 )
+from interp.studies.models import PER_LAYER, PYTHON, SHARED
 from interp.studies.reading import Progress, stage
 from interp.studies.study import Finding, Study, StudyInput
 from interp.tables import row_name, rows_of
 from interp.text import counted
 
 LANGUAGE = "python"
-PYTHON, BILINGUAL = "python-per-layer", ("en-zh-per-layer", "en-zh-shared")
+BILINGUAL = (PER_LAYER, SHARED)
 """The model of Python source, and models that never saw any."""
 
 _HUES = {

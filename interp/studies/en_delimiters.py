@@ -9,14 +9,14 @@ from interp.analyses.statistics import LEVEL
 from interp.reports.chart import estimate_text
 from interp.reports.dot_chart import dot_chart
 from interp.reports.page import Section
-from interp.reports.pictures import value_picture
+from interp.reports.pictures import row_picture
 from interp.reports.verdicts import Verdict, side_by_side
+from interp.studies.models import PER_LAYER, SHARED
 from interp.studies.published import EN_DELIMITERS_AUC
 from interp.studies.study import Finding, Study, StudyInput
 from interp.tables import Row, row_name, rows_of
 
 LANGUAGE = "en"
-SHARED, PER_LAYER = "en-zh-shared", "en-zh-per-layer"
 
 _QUESTION = (
     "Training never says what a space or a full stop is. Does a model put them farther from the "
@@ -71,11 +71,7 @@ def run(given: StudyInput) -> Finding:
             Section("What the byte alone decides", [_BYTE_ALONE, _DEALT, _permuted(areas)]),
         ],
         limits=_LIMITS,
-        picture=value_picture(
-            [row["value"] for row in rows],
-            intervals=[None if row["low"] is None else (row["low"], row["high"]) for row in rows],
-            reference=0.5,
-        ),
+        picture=row_picture(rows, reference=0.5),
     )
 
 

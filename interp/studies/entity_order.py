@@ -30,17 +30,17 @@ from interp.reports.chart import Chart, interval_text
 from interp.reports.layer_chart import layer_chart
 from interp.reports.markup import Html
 from interp.reports.page import Section
-from interp.reports.pictures import value_picture
+from interp.reports.pictures import row_picture
 from interp.reports.series import Series
 from interp.reports.verdicts import side_by_side
 from interp.studies.entity_order_verdicts import (
-    PER_LAYER,
     columns_of,
     is_exactly_zero,
     p_in_words,
     verdicts,
 )
 from interp.studies.entity_texts import CARRIERS, ENTITIES, ORDINARY_PAIRS
+from interp.studies.models import PER_LAYER
 from interp.studies.reading import EXTRACTING, Progress, stage
 from interp.studies.study import Finding, Study, StudyInput
 from interp.tables import Row, rows_of
@@ -157,11 +157,7 @@ def run(given: StudyInput) -> Finding:
             Section("The matched pairs", [_HOW_MATCHED, _balance(found.matching)]),
         ],
         limits=_LIMITS,
-        picture=value_picture(
-            [row["value"] for row in shares],
-            intervals=[None if row["low"] is None else (row["low"], row["high"]) for row in shares],
-            reference=0.5,
-        ),
+        picture=row_picture(shares, reference=0.5),
     )
 
 

@@ -19,8 +19,6 @@ from interp.analyses.word_pairs import FIRST_BYTE, SECOND_WORD, SPACE
 from interp.reports.verdicts import Verdict
 from interp.tables import Row, row_name, rows_of
 
-PER_LAYER = "en-zh-per-layer"
-
 Columns = Mapping[str, Mapping[str, Row]]
 """Rows by the name of their column and by statistic."""
 

@@ -25,12 +25,11 @@ from interp.reports.markup import Html
 from interp.reports.page import Section
 from interp.reports.pictures import value_picture
 from interp.reports.scatter_chart import Pair, scatter_chart
-from interp.reports.verdicts import Verdict, side_by_side
+from interp.reports.verdicts import Verdict, number_in_words, side_by_side
+from interp.studies.models import PER_HEAD
 from interp.studies.published import HEADS_SPEARMAN, N_HEADS
 from interp.studies.study import LANGUAGES, Finding, Study, StudyInput
 from interp.tables import Row, row_name, rows_of
-
-PER_HEAD = "en-zh-per-layer-per-head"
 
 TEXT_BYTES = 200_000
 """Of each language: in 60 kB a head's distance is known to about one token already."""
@@ -206,7 +205,8 @@ def _in_numbers(found: Mapping[str, pd.DataFrame]) -> str:
     return (
         f"Mean increments of the heads: {_span(increments, 2)} positions; their distances: "
         f"{_span(distances, 0)} tokens. To compare with: attention that weighs all tokens "
-        f"alike would look {_number(uniform, 0)} tokens back, half of the context, as {n_uniform} "
+        f"alike would look {number_in_words(uniform['value'], '.0f')} tokens back, half of the "
+        f"context, as {n_uniform} "
         f"of the {len(distances)} heads do within {NEAR_UNIFORM:.0%}; a plain rotary model has an "
         f"increment of 1 everywhere. {uniform['n']:,} tokens of "
         f"{uniform['n_documents']:,} documents were measured."
@@ -259,9 +259,17 @@ def _cell(row: Row, p_row: Row) -> str:
 def _every_head(found: Mapping[str, pd.DataFrame]) -> Html:
     rows = []
     for pairs in zip(*(_means(table) for table in found.values()), strict=True):
-        cells = [cell for x, y in pairs for cell in (_number(x, 3), _number(y, 1))]
+        cells = [
+            cell
+            for x, y in pairs
+            for cell in (number_in_words(x["value"], ".3f"), number_in_words(y["value"], ".1f"))
+        ]
         rows.append([row_name(pairs[0][0]), *cells])
-    uniform = [cell for table in found.values() for cell in ("1", _number(_uniform(table), 1))]
+    uniform = [
+        cell
+        for table in found.values()
+        for cell in ("1", number_in_words(_uniform(table)["value"], ".1f"))
+    ]
     rows.append(["to compare with", *uniform])
     names = ["both" if name == TOGETHER else name for name in found]
     columns = [f"{name}: {what}" for name in names for what in ("increment", "tokens")]
@@ -273,13 +281,11 @@ def _every_head(found: Mapping[str, pd.DataFrame]) -> Html:
     )
 
 
-def _number(row: Row, n_decimals: int) -> str:
-    return "not defined" if row["value"] is None else f"{row['value']:.{n_decimals}f}"
-
-
 def _span(rows: Sequence[Row], n_decimals: int) -> str:
     in_order = sorted((row for row in rows if row["value"] is not None), key=lambda r: r["value"])
-    ends = [_number(row, n_decimals) for row in in_order[:1] + in_order[-1:]]
+    ends = [
+        number_in_words(row["value"], f".{n_decimals}f") for row in in_order[:1] + in_order[-1:]
+    ]
     return " to ".join(ends) or "not defined"
 
 

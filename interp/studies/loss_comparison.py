@@ -10,19 +10,19 @@ from interp.reports.chart import Chart
 from interp.reports.dot_chart import dot_chart
 from interp.reports.markup import Html
 from interp.reports.page import Section
-from interp.reports.pictures import value_picture
-from interp.reports.verdicts import side_by_side
+from interp.reports.pictures import row_picture
+from interp.reports.verdicts import number_in_words, side_by_side
 from interp.studies.loss_tables import (
-    PER_HEAD,
-    ROPE,
     VARIANTS,
     beside_per_head,
     complete_seeds,
     differences,
     loss_table,
     losses_of,
+    misnamed,
     names_of_seed,
     per_head_differences,
+    read_otherwise,
     recorded_losses,
     seed_differences,
     trained_differently,
@@ -34,6 +34,7 @@ from interp.studies.loss_verdicts import (
     per_head_verdict,
     training_verdicts,
 )
+from interp.studies.models import PER_HEAD, ROPE, of_seed
 from interp.studies.published import LOSS_NATS
 from interp.studies.study import LANGUAGES, Finding, Study, StudyInput
 from interp.tables import Row, rows_of
@@ -106,6 +107,7 @@ def run(given: StudyInput) -> Finding:
     per_head = per_head_differences(recorded, beside)
     training = training_table(runs)
     alike = [long_runs, *map(names_of_seed, seeds), *([[PER_HEAD, *beside]] if beside else [])]
+    rope_of_seeds = [of_seed(ROPE, seed) for seed in seeds]
     verdicts = []
     for name in VARIANTS:
         verdicts += [checkpoint_verdict(name, checkpoints), method_verdict(name, by_seed, seeds)]
@@ -126,6 +128,8 @@ def run(given: StudyInput) -> Finding:
         tables["training"] = training
     unrecorded = [name for name in [*long_runs, *of_seeds] if name not in runs]
     warnings = [words for names in alike for words in trained_differently(given, names)]
+    warnings += trained_differently(given, rope_of_seeds, but=["seed"])
+    warnings += [*misnamed(given), *read_otherwise(given, losses, recorded)]
     if unrecorded:
         warnings.append(
             f"{', '.join(unrecorded)} came without {METRICS_FILE}: how their training went is "
@@ -176,7 +180,7 @@ def _losses_beside(given: StudyInput, losses: pd.DataFrame) -> Html:
             "not known" if config["step"] is None else f"{config['step']:,}",
             _megabytes(config["n_bytes_seen"]),
         ]
-        ours = [_number(nats[words]) for words in LANGUAGES.values()]
+        ours = [number_in_words(nats[words], ".4f") for words in LANGUAGES.values()]
         size = f"{given.checkpoint(name).model.n_parameters:,}"
         rows.append([name, size, *budget, *ours, "" if published is None else f"{published:.4f}"])
         for language, words in LANGUAGES.items():
@@ -184,15 +188,11 @@ def _losses_beside(given: StudyInput, losses: pd.DataFrame) -> Html:
                 of_method = baselines.setdefault((method, budget[1]), {})
                 of_method[words] = bits * math.log(2)
     for (method, n_bytes), nats in baselines.items():
-        ours = [_number(nats.get(words)) for words in LANGUAGES.values()]
+        ours = [number_in_words(nats.get(words), ".4f") for words in LANGUAGES.values()]
         rows.append([method, "", "", n_bytes, *ours, ""])
     head = ["model", "parameters", "steps", "MB read", *LANGUAGES.values(), "published"]
     caption = "Held-out loss in nats per byte; published: both languages mixed, after 1,600 MB"
     return side_by_side(caption, head, rows)
-
-
-def _number(nats: float | None) -> str:
-    return "not defined" if nats is None else f"{nats:.4f}"
 
 
 def _megabytes(n_bytes: int | None) -> str:
@@ -247,6 +247,4 @@ def _chart(
 
 
 def _picture(checkpoints: pd.DataFrame) -> str:
-    rows = rows_of(checkpoints)
-    intervals = [None if row["low"] is None else (row["low"], row["high"]) for row in rows]
-    return value_picture([row["value"] for row in rows], intervals=intervals, reference=0.0)
+    return row_picture(rows_of(checkpoints), reference=0.0)

@@ -10,16 +10,14 @@ from jaxtyping import Float, Int
 
 from interp.analyses.seeds import MARGIN_NATS, equivalence, seed_interval
 from interp.analyses.statistics import clustered_mean, paired_difference
+from interp.checkpoints import Checkpoint
+from interp.studies.models import PER_HEAD, PER_LAYER, ROPE, SEEDS, SHARED, of_seed
 from interp.studies.study import LANGUAGES, StudyInput
-from interp.tables import analysis_table
+from interp.tables import analysis_table, joined_notes
 from interp.training.recipe import Optimization
 
-ROPE, SHARED, PER_LAYER = "en-zh-rope", "en-zh-shared", "en-zh-per-layer"
-PER_HEAD = "en-zh-per-layer-per-head"
 VARIANTS = {SHARED: "shared", PER_LAYER: "per-layer"}
 """Models with learned increments, by the name of their checkpoints."""
-
-SEEDS = (0, 1, 2)
 
 BOTH = "both"
 """The mean of English and Chinese: the models read as many bytes of either."""
@@ -52,7 +50,7 @@ RecordedLosses = Mapping[str, Mapping[str, float]]
 
 def names_of_seed(seed: int) -> list[str]:
     """The checkpoints of one seed, plain rotary positions first."""
-    return [f"{name}-seed{seed}" for name in (ROPE, *VARIANTS)]
+    return [of_seed(name, seed) for name in (ROPE, *VARIANTS)]
 
 
 def losses_of(given: StudyInput, name: str) -> dict[str, Losses]:
@@ -77,13 +75,31 @@ def losses_of(given: StudyInput, name: str) -> dict[str, Losses]:
 
 
 def complete_seeds(given: StudyInput) -> list[int]:
-    """The seeds whose three models are there with the loss that a finished training records."""
+    """The seeds whose three models are there, with the loss that a finished training records."""
     return [
         seed
         for seed in SEEDS
         if all(
-            given.has_checkpoint(name) and _is_known(given, name) for name in names_of_seed(seed)
+            given.has_checkpoint(name)
+            and _is_known(given, name)
+            and seed_of(given.checkpoint(name)) == seed
+            for name in names_of_seed(seed)
         )
+    ]
+
+
+def seed_of(checkpoint: Checkpoint) -> int | None:
+    """The seed of its training; None if that is not known."""
+    return (checkpoint.config["recipe"] or {}).get("seed")
+
+
+def misnamed(given: StudyInput) -> list[str]:
+    """A line for every model that has another seed than its name says: it is no seed of its own."""
+    return [
+        f"{name} was trained with seed {seed_of(given.checkpoint(name))}, and is left out"
+        for seed in SEEDS
+        for name in names_of_seed(seed)
+        if given.has_checkpoint(name) and seed_of(given.checkpoint(name)) != seed
     ]
 
 
@@ -182,7 +198,7 @@ def seed_differences(losses: RecordedLosses, seeds: Sequence[int]) -> pd.DataFra
         for language, words in [*LANGUAGES.items(), (BOTH, BOTH)]:
             values = []
             for seed in seeds:
-                names = (f"{variant}-seed{seed}", f"{ROPE}-seed{seed}")
+                names = (of_seed(variant, seed), of_seed(ROPE, seed))
                 one, other = (_of_language(losses[name], language) for name in names)
                 values.append(one - other)
                 about = {"checkpoint": names[0], "reference": names[1], "group": words}
@@ -202,7 +218,7 @@ def _of_language(losses: Mapping[str, float], language: str) -> float:
 def _together(values: Sequence[float]) -> list[dict[str, Any]]:
     spread = {"value": float(np.std(values, ddof=1)), "n": len(values)}
     shown = equivalence(values, MARGIN_NATS)
-    note = "; ".join(filter(None, [f"margin {MARGIN_NATS} nats per byte", shown.note]))
+    note = joined_notes(f"margin {MARGIN_NATS} nats per byte", shown.note)
     return [
         {"statistic": "mean_loss_difference"} | seed_interval(values).as_row(),
         {"statistic": "sd_loss_difference"} | spread,
@@ -214,12 +230,10 @@ def beside_per_head(given: StudyInput) -> list[str]:
     """The models of the per-head model's seed and budget, as far as their losses are known."""
     if not given.has_checkpoint(PER_HEAD) or not _is_known(given, PER_HEAD):
         return []
-    seed = (given.checkpoint(PER_HEAD).config["recipe"] or {}).get("seed")
-    return [
-        name
-        for name in (f"{ROPE}-seed{seed}", f"{PER_LAYER}-seed{seed}")
-        if given.has_checkpoint(name) and _is_known(given, name)
-    ]
+    seed = seed_of(given.checkpoint(PER_HEAD))
+    if seed not in complete_seeds(given):
+        return []
+    return [of_seed(ROPE, seed), of_seed(PER_LAYER, seed)]
 
 
 def per_head_differences(losses: RecordedLosses, beside: Sequence[str]) -> pd.DataFrame:
@@ -242,10 +256,45 @@ def per_head_differences(losses: RecordedLosses, beside: Sequence[str]) -> pd.Da
     return analysis_table(rows)
 
 
-def trained_differently(given: StudyInput, names: Sequence[str]) -> list[str]:
-    """A line if the training of models that are compared differs in more than the encoding."""
-    about = [_training(given.checkpoint(name).config) for name in names]
-    differing = [key for key in about[0] if any(each[key] != about[0][key] for each in about)]
+def read_otherwise(
+    given: StudyInput, losses: Mapping[str, Mapping[str, Losses]], recorded: RecordedLosses
+) -> list[str]:
+    """A line if losses that training recorded are over other text than those measured here."""
+    measured = {
+        (language, int(each.n_bytes.sum()))
+        for by_language in losses.values()
+        for language, each in by_language.items()
+    }
+    names = [
+        name
+        for name in recorded
+        if {(language, _recorded(given, name)[language].get("n_bytes")) for language in LANGUAGES}
+        != measured
+    ]
+    if not names:
+        return []
+    return [
+        f"the losses of {', '.join(names)} are over another amount of text than the one read here: "
+        "they and those of the other models do not compare"
+    ]
+
+
+def trained_differently(
+    given: StudyInput, names: Sequence[str], *, but: Sequence[str] = ()
+) -> list[str]:
+    """A line if the training of models that are compared differs in more than the encoding.
+
+    Args:
+        given: Where they are from.
+        names: The models.
+        but: What else may differ, such as ``seed``.
+    """
+    about = [_training(given.checkpoint(name)) for name in names]
+    differing = [
+        key
+        for key in (about[0] if about else {})
+        if key not in but and any(each[key] != about[0][key] for each in about)
+    ]
     if not differing:
         return []
     return [
@@ -254,12 +303,12 @@ def trained_differently(given: StudyInput, names: Sequence[str]) -> list[str]:
     ]
 
 
-def _training(config: Mapping[str, Any]) -> dict[str, Any]:
+def _training(checkpoint: Checkpoint) -> dict[str, Any]:
     """What must agree for two models to be trained alike, by the name that a reader knows."""
-    recipe, architecture = config["recipe"] or {}, config["architecture"]
+    config, recipe = checkpoint.config, checkpoint.config["recipe"] or {}
     given = recipe.get("optimization")
     return {
-        "model": {key: value for key, value in architecture.items() if key != "position"},
+        "model": checkpoint.model.config.to_dict() | {"position": None},
         "seed": recipe.get("seed"),
         "corpora": recipe.get("corpora"),
         # a recipe from before a setting was there has its default

@@ -1,7 +1,7 @@
 """How trainings went on the way: the losses and gradients of their steps, beside plain RoPE."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -9,11 +9,12 @@ import pandas as pd
 
 from interp.reports.chart import Chart
 from interp.reports.line_chart import Axis, Line, Panel, line_chart
-from interp.studies.loss_tables import ROPE, SEEDS, VARIANTS
+from interp.studies.loss_tables import VARIANTS
+from interp.studies.models import ROPE, SEEDS, of_seed
 from interp.studies.study import StudyInput
 from interp.studies.training_record import Step, in_points, recorded_steps
 from interp.tables import analysis_table, rows_of
-from interp.training.recipe import Keeping, Recipe
+from interp.training.recipe import Recipe
 from interp.training.recipe_file import recipe_from_dict
 
 STEPS_OF_A_POINT = 100
@@ -62,14 +63,15 @@ def recorded_runs(given: StudyInput, seeds: Sequence[int]) -> dict[str, Run]:
         RecipeError: The recipe of such a run is none.
     """
     found = {}
-    for suffix in ("", *(f"-seed{seed}" for seed in seeds)):
-        for kind in (ROPE, *VARIANTS):
-            name = f"{kind}{suffix}"
-            steps = recorded_steps(given, name)
-            if steps:
-                config = given.checkpoint(name).config
-                recipe, hardware = recipe_from_dict(config["recipe"] or {}), config["hardware"]
-                found[name] = Run(name, kind, f"{ROPE}{suffix}", steps, recipe, hardware or "")
+    kinds = (ROPE, *VARIANTS)
+    named = [(kind, kind, ROPE) for kind in kinds]
+    named += [(of_seed(kind, seed), kind, of_seed(ROPE, seed)) for seed in seeds for kind in kinds]
+    for name, kind, reference in named:
+        steps = recorded_steps(given, name)
+        if steps:
+            config = given.checkpoint(name).config
+            recipe, hardware = recipe_from_dict(config["recipe"] or {}), config["hardware"]
+            found[name] = Run(name, kind, reference, steps, recipe, hardware or "")
     return found
 
 
@@ -105,12 +107,11 @@ def way_chart(table: pd.DataFrame) -> Chart:
     panels = []
     for kind, words in VARIANTS.items():
         lines = []
-        for name in [kind, *(f"{kind}-seed{seed}" for seed in SEEDS)]:
+        called = {kind: "long"} | {of_seed(kind, seed): f"short, seed {seed}" for seed in SEEDS}
+        for name, run_name in called.items():
             of_run = [row for row in rows if row["checkpoint"] == name]
             steps = [int(row["group"].removeprefix("step ")) for row in of_run]
-            seed = name.removeprefix(kind).removeprefix("-seed")
-            called = f"short, seed {seed}" if seed else "long"
-            lines.append(Line(called, steps, [row["value"] for row in of_run]))
+            lines.append(Line(run_name, steps, [row["value"] for row in of_run]))
         panels.append(Panel(words, lines))
     return line_chart(
         panels,
@@ -144,15 +145,10 @@ def _of_same_windows(long: Run, short: Run) -> list[dict[str, Any]]:
     The mean over points of `STEPS_OF_A_POINT` of the absolute difference of their mean losses:
     a run that jumps first is above the other and then below it.
     """
-    recipes = [replace(run.recipe, name=long.name, keeping=Keeping()) for run in (long, short)]
-    last = min(recipe.optimization.decay_start for recipe in recipes)
-    alike = [
-        replace(each, optimization=replace(each.optimization, steps=max(1, last), decay_steps=0))
-        for each in recipes
-    ]
+    last = min(run.recipe.optimization.decay_start for run in (long, short))
     beside = {step.number: step.loss_nats for step in short.warm}
     shared = [step for step in long.warm if step.number <= last and step.number in beside]
-    if alike[0] != alike[1] or not shared:
+    if _before_decay(long.recipe) != _before_decay(short.recipe) or not shared:
         return []
     points = [
         abs(np.mean([step.loss_nats - beside[step.number] for step in steps]))
@@ -169,3 +165,14 @@ def _of_same_windows(long: Run, short: Run) -> list[dict[str, Any]]:
             "note": f"on {long.hardware}, and on {short.hardware}",
         }
     ]
+
+
+def _before_decay(recipe: Recipe) -> dict[str, Any]:
+    """What decides the steps of a run before its learning rate falls."""
+    values = recipe.to_dict()
+    for key in ("name", "keeping", "licence"):
+        del values[key]
+    if recipe.optimization.schedule == "constant":
+        for key in ("steps", "decay_steps"):
+            del values["optimization"][key]
+    return values

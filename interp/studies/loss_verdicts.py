@@ -8,8 +8,9 @@ from interp.analyses.seeds import MARGIN_NATS
 from interp.analyses.statistics import LEVEL
 from interp.reports.chart import estimate_text
 from interp.reports.verdicts import Verdict
-from interp.studies.loss_tables import BOTH, ROPE, SEEDS, VARIANTS
+from interp.studies.loss_tables import BOTH, VARIANTS
 from interp.studies.loss_training import JUMP_NORM, JUMPS, LARGEST_NORM, SAME_WINDOWS
+from interp.studies.models import ROPE, SEEDS
 from interp.studies.published import LOSS_NATS
 from interp.tables import Row, rows_of, select
 

@@ -10,7 +10,7 @@ from interp.reports.markup import Html
 from interp.reports.page import Section
 from interp.reports.pictures import value_picture
 from interp.reports.series import Series
-from interp.reports.verdicts import Verdict, side_by_side
+from interp.reports.verdicts import Verdict, number_in_words, side_by_side
 from interp.segmentation.gaps import Reference
 from interp.segmentation.references import find_reference
 from interp.segmentation.treebank_reference import TreebankReference
@@ -22,11 +22,10 @@ from interp.studies.boundary_scores import (
     scores_beside,
     scores_chart,
 )
+from interp.studies.models import PER_LAYER
 from interp.studies.study import Finding, MissingText, Study, StudyInput
 from interp.studies.zh_word_boundary_verdicts import (
     CHANCE,
-    PER_LAYER,
-    number_in_words,
 )
 from interp.tables import CROSS_FITTED, IN_SAMPLE, LEAD_BYTE_CEILING, LOCAL_REFERENCE, Row
 

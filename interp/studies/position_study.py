@@ -20,12 +20,11 @@ from interp.reports.pictures import position_picture
 from interp.reports.position_panels import folded_plots
 from interp.reports.position_plot import position_plot
 from interp.reports.verdicts import Verdict
+from interp.studies.models import PER_HEAD, PER_LAYER, ROPE, SHARED
 from interp.studies.position_texts import ENGLISH, TEXTS, ShownText
 from interp.studies.study import Finding, MissingCheckpoint, Study, StudyInput
 from interp.tables import Row, rows_of
 
-ROPE, SHARED, PER_LAYER = "en-zh-rope", "en-zh-shared", "en-zh-per-layer"
-PER_HEAD = "en-zh-per-layer-per-head"
 MODELS = (ROPE, SHARED, PER_LAYER, PER_HEAD)
 """The models that are drawn, as far as they are there."""
 

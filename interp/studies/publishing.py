@@ -84,7 +84,15 @@ def write_study(
         make_folder(made)
     for path, content in contents.items():
         write_text(path, content)
+    for path in folder.glob("*.csv"):
+        if path not in contents and _is_analysis_table(path):  # of a run that found more
+            path.unlink()
     return *contents, *write_gallery(reports, order=PAGES)
+
+
+def _is_analysis_table(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.readline().rstrip() == ",".join(tables.COLUMNS).encode()
 
 
 def _reference_arguments(given: StudyInput) -> str:
@@ -235,7 +243,7 @@ def _readme(
             *files,
             *treebanks,
             "",
-            f"{_about_text(record)}\n",
+            f"{_about_text(record, has_treebanks=bool(treebanks))}\n",
         ]
     )
 
@@ -249,8 +257,14 @@ def _with_folders(command: str) -> str:
     return f"With {', '.join(folders)}:" if folders else "The command:"
 
 
-def _about_text(record: TextRecord) -> str:
+def _about_text(record: TextRecord, *, has_treebanks: bool) -> str:
+    of_treebanks = (
+        "Of the treebanks' sentences and words, and so of tables made from them, the licences are "
+        "those that Universal Dependencies gives with each."
+    )
     if not record.files:
+        if has_treebanks:
+            return of_treebanks
         return "The texts are in the package, under its MIT licence, and so are these tables."
     if record.is_recorded:
         languages = {file.language for file in record.files}
@@ -266,6 +280,7 @@ def _about_text(record: TextRecord) -> str:
             "`docs/text.md` says what these files are."
             + (of_articles if languages & set(LANGUAGES) else "")
             + (of_source if "python" in languages else "")
+            + (f" {of_treebanks}" if has_treebanks else "")
         )
     return NOT_COMPARABLE + " `docs/text.md` says which text that is."
 

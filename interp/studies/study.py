@@ -19,7 +19,6 @@ from interp.extraction.interventions import Intervention
 from interp.reports.page import Section
 from interp.reports.verdicts import Verdict
 from interp.segmentation.gaps import Reference
-from interp.segmentation.references import LANGUAGES as SCRIPT_LANGUAGES
 from interp.segmentation.treebank import Treebank, read_treebank
 from interp.segmentation.treebank_reference import TreebankReference
 from interp.studies.reading import (
@@ -37,6 +36,9 @@ LANGUAGES = {"en": "English", "zh": "Chinese"}
 
 TEXTS = {**LANGUAGES, "python": "Python source", "characters": "Character-level"}
 """All kinds of held-out text that studies ask for, by the prefix of a corpus."""
+
+TREEBANK_LANGUAGES = ("zh", "ja", "th")
+"""Languages of the treebanks that studies read."""
 
 TREEBANK = "ud:"
 """What stands before the file of a treebank."""
@@ -180,14 +182,22 @@ class StudyInput:
         for language, places in specs.items():
             text = TextInput(corpora=tuple(places), limit_bytes=self.limit_bytes)
             self._texts[language] = text
+        names: set[str] = set()
         for spec in self.references:
             language, path = treebank_of(spec)
-            if language not in SCRIPT_LANGUAGES or not path:
+            if language not in TREEBANK_LANGUAGES or not path:
                 raise UsageError(
                     f"study: --reference {shown(spec)} is no treebank",
                     f"Write --reference {TREEBANK}FILE.conllu for Chinese, or --reference "
-                    f"LANGUAGE={TREEBANK}FILE.conllu; languages: {', '.join(SCRIPT_LANGUAGES)}.",
+                    f"LANGUAGE={TREEBANK}FILE.conllu; languages: {', '.join(TREEBANK_LANGUAGES)}.",
                 )
+            if Path(path).stem in names:
+                raise UsageError(
+                    f"study: --reference {shown(spec)} has the name of another treebank, and "
+                    "tables go by names",
+                    "Give each once, or rename the file.",
+                )
+            names.add(Path(path).stem)
 
     def __enter__(self) -> "StudyInput":
         return self

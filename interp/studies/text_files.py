@@ -75,7 +75,12 @@ def text_record(texts: Mapping[str, TextInput]) -> TextRecord:
     arguments += [f"--limit {limit}" for limit in limits if limit is not None]
     hashes = {file.sha256 for file in files}
     wanted = {sha for sha, language in RECORDED.items() if language in texts}
-    is_recorded = limits <= {None} and hashes == wanted and len(files) == len(wanted)
+    is_recorded = (
+        limits <= {None}
+        and hashes == wanted
+        and len(files) == len(wanted)
+        and all(RECORDED[file.sha256] == file.language for file in files)
+    )
     return TextRecord(files, " ".join(arguments), is_recorded)
 
 

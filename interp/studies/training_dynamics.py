@@ -10,6 +10,7 @@ from interp.analyses.word_boundaries import word_boundary_auc
 from interp.corpus.files import shown
 from interp.reports.pictures import value_picture
 from interp.studies.facts import training_in_words
+from interp.studies.models import PER_LAYER, SEEDS, of_seed
 from interp.studies.study import LANGUAGES, Finding, MissingCheckpoint, Study, StudyInput
 from interp.studies.training_dynamics_sections import SHOWN_CLASSES, sections
 from interp.studies.training_dynamics_verdicts import (
@@ -19,12 +20,7 @@ from interp.studies.training_dynamics_verdicts import (
 )
 from interp.tables import analysis_table, rows_of, select
 
-RUNS = {
-    "en-zh-per-layer": "long run",
-    "en-zh-per-layer-seed0": "seed 0",
-    "en-zh-per-layer-seed1": "seed 1",
-    "en-zh-per-layer-seed2": "seed 2",
-}
+RUNS = {PER_LAYER: "long run"} | {of_seed(PER_LAYER, seed): f"seed {seed}" for seed in SEEDS}
 """Runs whose steps may have been saved, and what a reader calls them."""
 
 TEXT_BYTES = 100_000
@@ -60,7 +56,7 @@ _LIMITS = (
 
 def run(given: StudyInput) -> Finding:
     """Classes of bytes and word boundaries at every saved step of the per-layer models."""
-    runs = _saved_steps(given)
+    runs, unfinished = _saved_steps(given)
     classes, areas, saturation = [], [], []
     for steps in runs.values():
         for name in steps:
@@ -82,23 +78,23 @@ def run(given: StudyInput) -> Finding:
         "word-boundary-auc-by-step": pd.concat(areas, ignore_index=True),
         "saturation-by-step": analysis_table(saturation),
     }
-    finished = [given.checkpoint(list(steps)[-1]) for steps in runs.values()]
-    named = [
-        f"{run_name} ({training_in_words(each)})"
-        for run_name, each in zip(runs, finished, strict=True)
-    ]
+    finished = {run_name: given.checkpoint(list(steps)[-1]) for run_name, steps in runs.items()}
+    named = [f"{run_name} ({training_in_words(each)})" for run_name, each in finished.items()]
     of_runs = "a training run" if len(runs) == 1 else f"{len(runs)} training runs"
     losses = _loss_rows(given, runs)
     return Finding(
         question=_QUESTION.format(runs=f"{of_runs} of the per-layer model, {', '.join(named)}"),
         verdicts=verdicts(runs, *found.values()),
         tables=found | {"held-out-loss-by-step": losses},
-        sections=sections(runs, found, losses, finished[0]),
+        sections=sections(runs, found, losses, finished),
         limits=_LIMITS,
         warnings=[
-            f"only {len(steps)} steps of {run_name} were saved"
-            for run_name, steps in runs.items()
-            if len(steps) < ENOUGH_STEPS
+            *(f"{run_name} is left out: its training is not done" for run_name in unfinished),
+            *(
+                f"only {len(steps)} steps of {run_name} were saved"
+                for run_name, steps in runs.items()
+                if len(steps) < ENOUGH_STEPS
+            ),
         ],
         picture=_picture(runs, found["word-boundary-auc-by-step"]),
     )
@@ -114,25 +110,40 @@ STUDY = Study(
 )
 
 
-def _saved_steps(given: StudyInput) -> dict[str, dict[str, int]]:
-    """By what a reader calls a run: the step of each of its models, saved ones and the last."""
-    found = {}
+def _saved_steps(given: StudyInput) -> tuple[dict[str, dict[str, int]], list[str]]:
+    """Of finished runs with saved steps, the step of each model, the last included.
+
+    A model that was finished before its run was given more steps is not on the way: its learning
+    rate had fallen already.
+
+    Returns:
+        The runs by what a reader calls them, and those that are not finished.
+    """
+    runs, unfinished = {}, []
     for folder, run_name in RUNS.items():
         paths = sorted((given.checkpoints / folder / "steps").glob("*"))
         saved = [f"{folder}/steps/{path.name}" for path in paths]
         saved = [name for name in saved if given.has_checkpoint(name)]
         if not saved:
             continue
-        by_step = {given.checkpoint(name).config["step"] or 0: name for name in saved}
-        if given.has_checkpoint(folder):
-            by_step.setdefault(given.checkpoint(folder).config["step"] or 0, folder)
-        found[run_name] = {by_step[step]: step for step in sorted(by_step) if step > 0}
-    if not any(found.values()):
+        if not given.has_checkpoint(folder) or not given.checkpoint(folder).config.get("is_done"):
+            unfinished.append(run_name)
+            continue
+        on_the_way = [name for name in saved if not given.checkpoint(name).config.get("is_done")]
+        step_of = {name: given.checkpoint(name).config["step"] or 0 for name in on_the_way}
+        last = given.checkpoint(folder).config["step"] or 0
+        steps = {name: step for name, step in step_of.items() if 0 < step < last}
+        runs[run_name] = dict(sorted(steps.items(), key=lambda item: item[1])) | {folder: last}
+    if not runs:
+        where = f"in {shown(str(given.checkpoints))}"
+        problem = f"no step of {' or '.join(RUNS)} is saved {where}"
+        if unfinished:
+            problem = f"the training of {', '.join(unfinished)} {where} is not done"
         raise MissingCheckpoint(
-            f"no step of {' or '.join(RUNS)} is saved in {shown(str(given.checkpoints))}",
+            problem,
             "Train one with keeping.keep_steps in its recipe; saved steps are not shipped.",
         )
-    return {run_name: steps for run_name, steps in found.items() if steps}
+    return runs, unfinished
 
 
 def _saturation_rows(

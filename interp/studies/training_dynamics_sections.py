@@ -13,6 +13,7 @@ from interp.reports.step_chart import step_chart
 from interp.studies.study import LANGUAGES
 from interp.studies.training_dynamics_verdicts import CHANCE, LETTER, SPACE, Runs, ceiling_of
 from interp.tables import Row, rows_of, select
+from interp.training.recipe import Optimization
 from interp.training.recipe_file import recipe_from_dict
 
 SHOWN_CLASSES = {
@@ -55,7 +56,7 @@ def sections(
     runs: Runs,
     found: Mapping[str, pd.DataFrame],
     losses: pd.DataFrame,
-    finished: Checkpoint,
+    finished: Mapping[str, Checkpoint],
 ) -> list[Section]:
     """Losses, classes of bytes and areas, step by step.
 
@@ -63,7 +64,7 @@ def sections(
         runs: By what a run is called: the step of each of its checkpoints.
         found: The tables of the study.
         losses: Its table of held-out losses.
-        finished: One of the finished models, of which the recipe is told.
+        finished: The finished model of each run, whose recipe is told.
     """
     step_of_name = {name: step for steps in runs.values() for name, step in steps.items()}
 
@@ -116,37 +117,49 @@ def sections(
 
 def _loss_chart(runs: Runs, losses: pd.DataFrame) -> Chart:
     rows = [row for row in rows_of(losses) if row["value"] is not None]
-    panels = []
+    panels, sizes = [], []
     for words in LANGUAGES.values():
-        of_language = [row for row in rows if row["group"] == words]
-        same_text = [row for row in of_language if row["n"] == of_language[0]["n"]]
         lines = []
         for run_name, steps in runs.items():
-            of_run = [row for row in same_text if row["checkpoint"] in steps]
+            of_run = [row for row in rows if row["checkpoint"] in steps and row["group"] == words]
+            of_run = [row for row in of_run if row["n"] == of_run[0]["n"]]
+            sizes += [f"{words} {row['n']:,} bytes" for row in of_run if row["n"] is not None]
             xs = [steps[row["checkpoint"]] for row in of_run]
             lines.append(Line(run_name, xs, [row["value"] for row in of_run]))
         panels.append(Panel(words, lines))
+    texts = ", ".join(dict.fromkeys(sizes))
+    is_one_text = len(set(sizes)) <= len(LANGUAGES)
     return line_chart(
         panels,
         key="losses-by-step",
         title="Held-out loss on the way",
         x=Axis("step", is_log=True),
         y=Axis("nats per byte"),
-        note="The finished model was measured on more text; its loss is in the table.",
+        note=f"Held-out text: {texts}. "
+        + ("" if is_one_text else "Runs measured on different amounts do not compare. ")
+        + "The finished models were measured on more; their losses are in the table.",
     )
 
 
-def _rates_in_words(finished: Checkpoint) -> str:
-    if not finished.config["recipe"]:
-        return ""
-    optimization = recipe_from_dict(finished.config["recipe"]).optimization
-    words = (
-        f"The learning rate rises to {optimization.learning_rate:g} until step "
-        f"{optimization.warmup_steps:,}"
+def _rates_in_words(finished: Mapping[str, Checkpoint]) -> str:
+    """The learning rate on the way, of all runs that have the same together."""
+    runs_of: dict[str, list[str]] = {}
+    for run_name, checkpoint in finished.items():
+        recipe = checkpoint.config["recipe"]
+        words = _rate_in_words(recipe_from_dict(recipe).optimization) if recipe else "is not known"
+        runs_of.setdefault(words, []).append(run_name)
+    if len(runs_of) == 1:
+        return f"The learning rate {next(iter(runs_of))}."
+    return " ".join(
+        f"The learning rate of {', '.join(names)} {words}." for words, names in runs_of.items()
     )
+
+
+def _rate_in_words(optimization: Optimization) -> str:
+    rises = f"rises to {optimization.learning_rate:g} until step {optimization.warmup_steps:,}"
     if optimization.schedule == "cosine":
-        return f"{words} and falls from there to the end, step {optimization.steps:,}."
+        return f"{rises} and falls from there to the end, step {optimization.steps:,}"
     return (
-        f"{words}, stays, and falls from step {optimization.decay_start:,} to 0 at step "
-        f"{optimization.steps:,}."
+        f"{rises}, stays, and falls from step {optimization.decay_start:,} to 0 at step "
+        f"{optimization.steps:,}"
     )

@@ -74,8 +74,12 @@ def _of_spaces(classes: pd.DataFrame, runs: Runs) -> Verdict:
             def is_wider(row: Row, of_letters: Mapping[str, Row] = of_letters) -> bool:
                 return _low(row) > _high(of_letters[row["checkpoint"]])
 
-            first, last = settled_from(rows, is_wider), rows[-1]
+            last = rows[-1]
             letter = of_letters[last["checkpoint"]]
+            if any(row["value"] is None for row in (*rows, *letters[column])):
+                words.append(f"{column} not defined")
+                continue
+            first = settled_from(rows, is_wider)
             times = f"{last['value'] / letter['value']:.2f} times"
             if first is not None:
                 words.append(f"{column} from step {steps[first['checkpoint']]:,} on ({times})")
@@ -132,7 +136,7 @@ def _of_sides(by_run: Mapping[str, Mapping[str, list[Row]]]) -> Verdict:
     same = {column: set(found) for column, found in sides.items() if len(set(found)) == 1}
     alike = [f"{column} {side}" for column, found in same.items() for side in found if side]
     here = "; ".join(
-        f"{column} {', '.join(side or 'at chance' for side in found)}"
+        f"{column} {', '.join(side or 'undecided' for side in found)}"
         for column, found in sides.items()
     )
     if len(alike) == len(sides):
@@ -151,7 +155,11 @@ def _of_turns(by_run: Mapping[str, Mapping[str, list[Row]]], runs: Runs) -> Verd
     for run, areas in by_run.items():
         turned = []
         for column, rows in areas.items():
-            sides = [(_side(row), runs[run][row["checkpoint"]]) for row in rows if _side(row)]
+            sides = [
+                (_side(row), runs[run][row["checkpoint"]])
+                for row, following in pairwise(rows)
+                if _side(row) and _side(row) == _side(following)
+            ]
             is_any_off |= bool(sides)
             turned += [
                 f"{column} from {one} at step {at:,} to {other} at step {later:,}"
@@ -164,12 +172,12 @@ def _of_turns(by_run: Mapping[str, Mapping[str, list[Row]]], runs: Runs) -> Verd
     elif is_any_off:
         verdict = "Yes, in these runs." if len(runs) > 1 else "Yes, in this run."
     else:
-        verdict = "Not shown: no layer was surely off chance at any step."
+        verdict = "Not shown: no layer was surely off chance at two saved steps in a row."
     return Verdict(
-        "A layer keeps the side of chance that it first took.",
+        "A layer keeps the side of chance that it first took at two saved steps in a row: of one "
+        "step alone, among so many, chance would do as much.",
         _UNPUBLISHED,
-        "; ".join(said)
-        or "no layer was surely above chance at one step and surely below at another",
+        "; ".join(said) or "no layer was surely above chance at two such steps and below at others",
         verdict,
     )
 

@@ -11,9 +11,9 @@ from interp.reports.chart import Chart, estimate_text
 from interp.reports.layer_chart import layer_chart
 from interp.reports.markup import Html
 from interp.reports.page import Section
-from interp.reports.pictures import value_picture
+from interp.reports.pictures import row_picture
 from interp.reports.series import Series
-from interp.reports.verdicts import Verdict, side_by_side
+from interp.reports.verdicts import Verdict, number_in_words, side_by_side
 from interp.segmentation.references import find_reference
 from interp.segmentation.treebank_reference import TreebankReference
 from interp.studies.boundary_scores import (
@@ -24,11 +24,10 @@ from interp.studies.boundary_scores import (
     scores_beside,
     scores_chart,
 )
+from interp.studies.models import PER_LAYER
 from interp.studies.study import Finding, Study, StudyInput
 from interp.studies.zh_word_boundary_verdicts import (
     CHANCE,
-    PER_LAYER,
-    number_in_words,
 )
 from interp.tables import PROBE, Row, rows_of
 
@@ -277,9 +276,4 @@ def _people_section(people: Sequence[BoundaryScores]) -> Section:
 
 
 def _picture(scores: BoundaryScores) -> str:
-    rows = scores.areas
-    return value_picture(
-        [row["value"] for row in rows],
-        intervals=[None if row["low"] is None else (row["low"], row["high"]) for row in rows],
-        reference=CHANCE,
-    )
+    return row_picture(scores.areas, reference=CHANCE)

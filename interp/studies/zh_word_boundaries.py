@@ -14,22 +14,20 @@ from interp.reports.chart import estimate_text, interval_text
 from interp.reports.layer_chart import layer_chart
 from interp.reports.markup import Html
 from interp.reports.page import Section
-from interp.reports.pictures import value_picture
+from interp.reports.pictures import row_picture
 from interp.reports.series import Series
-from interp.reports.verdicts import side_by_side
+from interp.reports.verdicts import number_in_words, side_by_side
 from interp.segmentation.references import find_reference
 from interp.segmentation.treebank import Treebank
 from interp.segmentation.treebank_reference import TreebankReference
+from interp.studies.models import PER_LAYER, SHARED
 from interp.studies.study import Finding, Study, StudyInput
 from interp.studies.zh_word_boundary_verdicts import (
     CHANCE,
-    PER_LAYER,
     PUBLISHED_AREAS,
     PUBLISHED_SHARED,
-    SHARED,
     ceilings,
     increments,
-    number_in_words,
     published_rows,
     verdicts,
 )
@@ -119,11 +117,7 @@ def run(given: StudyInput) -> Finding:
             _scripts_section(by_script, agreement),
         ],
         limits=_LIMITS,
-        picture=value_picture(
-            [row["value"] for row in layers],
-            intervals=[None if row["low"] is None else (row["low"], row["high"]) for row in layers],
-            reference=CHANCE,
-        ),
+        picture=row_picture(layers, reference=CHANCE),
     )
 
 

@@ -7,12 +7,10 @@ import pandas as pd
 from interp.analyses.scored_gaps import ALL_DOCUMENTS
 from interp.analyses.script import SCRIPTS, SIMPLIFIED, TRADITIONAL
 from interp.reports.chart import estimate_text
-from interp.reports.verdicts import Verdict
+from interp.reports.verdicts import Verdict, number_in_words
+from interp.studies.models import SHARED
 from interp.studies.published import PUBLISHED
 from interp.tables import IN_SAMPLE, LEAD_BYTE_CEILING, Row, row_name, rows_of
-
-PER_LAYER, SHARED = "en-zh-per-layer", "en-zh-shared"
-"""Names of checkpoints."""
 
 ESSAY, REPRODUCTION = "the essay", "its reproduction"
 PUBLISHED_AREAS: Mapping[str, tuple[float, ...]] = {
@@ -85,6 +83,8 @@ def _of_layer_0(layers: Sequence[Row], table: pd.DataFrame) -> Verdict:
     here = f"{area_in_words(row)}; the lead byte is worth {number_in_words(ceiling)} at most"
     if row["value"] is None or ceiling is None:
         verdict = f"Not defined: {row['note']}."
+    elif row["low"] is None:
+        verdict = f"Undecided: {row['note']}."
     elif abs(row["value"] - CHANCE) > ceiling - CHANCE + ROUNDING:
         verdict = (
             "No: it is further from chance than any function of the lead byte can be, which "
@@ -113,12 +113,13 @@ def _of_middle_layers(layers: Sequence[Row], table: pd.DataFrame) -> Verdict:
     ceiling = ceilings(table)[IN_SAMPLE]
     if not middle or ceiling is None:
         return Verdict(claim, published, "not defined", f"Not defined: {layers[0]['note']}.")
-    best = max(middle, key=lambda row: row["value"])
     here = "; ".join(map(area_in_words, middle))
+    known = [row for row in middle if row["low"] is not None]
+    if not known:
+        return Verdict(claim, published, here, f"Undecided: {middle[0]['note']}.")
+    best = max(known, key=lambda row: row["low"])
     low = best["low"]
-    if low is None:
-        verdict = f"Undecided: {best['note']}."
-    elif low > ceiling:
+    if low > ceiling:
         verdict = (
             f"Yes: {row_name(best)} is above chance and above the {ceiling:.3f} that the lead byte "
             f"alone could give{_beside_published(best['value'])}."
@@ -130,7 +131,7 @@ def _of_middle_layers(layers: Sequence[Row], table: pd.DataFrame) -> Verdict:
             "the lead byte alone could give."
         )
     else:
-        verdict = "No: no middle layer is above chance in this model."
+        verdict = "Not shown: no middle layer is surely above chance in this model."
     against = [row for row in middle if row["high"] is not None and row["high"] < 1 - ceiling]
     if against:
         names = ", ".join(map(row_name, against))
@@ -175,6 +176,8 @@ def _of_shared(shared: pd.DataFrame | None) -> Verdict:
     row, ceiling = increments(shared)[0], ceilings(shared)[IN_SAMPLE]
     if row["value"] is None or ceiling is None:
         verdict = f"Not defined: {row['note']}."
+    elif row["low"] is None:
+        verdict = f"Undecided: {row['note']}."
     elif abs(row["value"] - CHANCE) > ceiling - CHANCE + ROUNDING:
         verdict = "No: it is further from chance than the lead byte alone allows."
     elif _holds(row, CHANCE):
@@ -215,17 +218,13 @@ def _pair_in_words(pair: tuple[Row, Row]) -> str:
 
 
 def _holds(row: Row, value: float) -> bool:
-    return row["low"] is None or row["low"] <= value <= row["high"]
+    """Whether the interval of a row, which has one, holds the value."""
+    return row["low"] <= value <= row["high"]
 
 
 def area_in_words(row: Row) -> str:
     """A column with its area and interval."""
     return f"{row_name(row)} {estimate_text(row, '.3f')}"
-
-
-def number_in_words(value: float | None) -> str:
-    """Three decimals, or that the value is not defined."""
-    return "not defined" if value is None else f"{value:.3f}"
 
 
 def _published_in_words(layer: int) -> str:

@@ -61,8 +61,8 @@ def test_neighbours_that_change_places_are_repeated_in_kind():
     verdict = order_verdict("The shared model", table_with(swapped), SHARED_CLASSES)
     assert verdict.verdict.startswith("In part: the orders agree better than chance")
     # 3 pairs inside, 15 among the six others, of which one is turned round
-    assert "of the 18 pairs" in verdict.verdict
-    assert "17 are in the published order" in verdict.verdict
+    assert "18 of the 18 pairs of a class inside of words with one that is not" in verdict.verdict
+    assert "17 of the 18 pairs on one side of that line" in verdict.verdict
 
 
 def test_classes_that_are_level_in_the_published_table_have_no_order():

@@ -4,7 +4,8 @@ from saved_checkpoint import save_tiny
 from interp.analyses.heads import MIN_CONTEXT, P_VALUE, SIGNALS, WITHIN_LAYERS
 from interp.errors import InputError
 from interp.reports.chart import Chart
-from interp.studies.heads import PER_HEAD, STUDY, TOGETHER, over_all_verdict, within_layers_verdict
+from interp.studies.heads import STUDY, TOGETHER, over_all_verdict, within_layers_verdict
+from interp.studies.models import PER_HEAD
 from interp.studies.study import MissingCheckpoint, StudyInput
 from interp.tables import analysis_table, rows_of
 

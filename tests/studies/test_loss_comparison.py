@@ -7,9 +7,10 @@ import pytest
 from interp import checkpoints
 from interp.model.loss import document_losses
 from interp.studies.loss_comparison import STUDY
-from interp.studies.loss_tables import PER_HEAD, losses_of, seed_differences
+from interp.studies.loss_tables import losses_of, seed_differences
 from interp.studies.loss_training import SAME_WINDOWS, recorded_runs, training_table
 from interp.studies.loss_verdicts import method_verdict, training_verdicts
+from interp.studies.models import PER_HEAD
 from interp.studies.study import MissingCheckpoint, StudyInput
 from interp.tables import rows_of
 
@@ -45,7 +46,8 @@ def all_runs(study_checkpoints, tmp_path):
     for seed in range(3):
         for kind, english in (("rope", 2.0), ("shared", 2.1 + seed / 10), ("per-layer", 1.9)):
             folder = tmp_path / "runs" / f"en-zh-{kind}-seed{seed}"
-            record(folder, is_done=True, held_out_loss=recorded(english, 3.0))
+            losses = recorded(english, 3.0)
+            record(folder, recipe={"seed": seed}, is_done=True, held_out_loss=losses)
     return tmp_path / "runs"
 
 
@@ -142,9 +144,23 @@ def test_an_unfinished_seed_does_not_count_and_other_text_is_said(all_runs, stud
         found = STUDY.run(given)
     methods = [each for each in found.verdicts if each.claim.endswith("as a method.")]
     assert [each.ours for each in methods] == ["2 of 3 seeds are there"] * 2
-    (warning, _) = found.warnings  # the other one is about records of steps
-    assert warning.startswith("en-zh-rope-seed1, en-zh-shared-seed1, en-zh-per-layer-seed1")
-    assert "differ in held-out text." in warning
+    differ, other_text, _ = found.warnings  # the last one is about records of steps
+    assert differ.startswith("en-zh-rope-seed1, en-zh-shared-seed1, en-zh-per-layer-seed1")
+    assert "differ in held-out text." in differ
+    assert other_text.startswith("the losses of en-zh-rope-seed1, en-zh-shared-seed1, ")
+    assert "over another amount of text than the one read here" in other_text
+
+
+def test_three_runs_of_one_seed_are_no_three_seeds(all_runs, study_corpus):
+    record(all_runs / "en-zh-rope-seed2", recipe={"seed": 0})
+    record(all_runs / "en-zh-rope-seed1", step=7)
+    with StudyInput(all_runs, study_corpus, limit_bytes=4000) as given:
+        found = STUDY.run(given)
+    methods = [each for each in found.verdicts if each.claim.endswith("as a method.")]
+    assert [each.ours for each in methods] == ["2 of 3 seeds are there"] * 2
+    assert "en-zh-rope-seed2 was trained with seed 0, and is left out" in found.warnings
+    (budgets,) = [w for w in found.warnings if w.startswith("en-zh-rope-seed0, en-zh-rope-seed1 ")]
+    assert "differ in step." in budgets
 
 
 def test_without_the_seeds_the_method_is_undecided(study_checkpoints, study_corpus, tmp_path):
@@ -271,6 +287,27 @@ def test_training_on_the_way_is_compared_step_by_step(all_runs, study_corpus):
     assert smooth.ours.endswith("per-layer: 2 of 366 steps, largest norm 12.0")
     assert smooth.verdict == "It does: shared. It jumps: per-layer in 2 of 2 runs."
     assert rounding.verdict.startswith("By less than 0.005: plain RoPE, shared. By 50.0 times that")
+
+
+def test_a_licence_or_a_longer_decay_makes_no_other_run_and_a_cosine_does(all_runs, study_corpus):
+    names = ("en-zh-rope", "en-zh-rope-seed0")
+    for changed, n_same in (({"licence": "CC0"}, 1), ({"autocast": "float32"}, 0)):
+        for name, n_steps in zip(names, (9, 5), strict=True):
+            losses = [2.0] * n_steps
+            record_steps(all_runs / name, losses, [1.0] * n_steps, seed=0, decay_steps=1)
+        config = json.loads((all_runs / names[0] / "config.json").read_text("utf-8"))
+        record(all_runs / names[0], recipe=config["recipe"] | changed)
+        with StudyInput(all_runs, study_corpus) as given:
+            table = training_table(recorded_runs(given, [0]))
+        assert list(table["statistic"]).count(SAME_WINDOWS) == n_same
+    for name, n_steps in zip(names, (9, 5), strict=True):
+        config = json.loads((all_runs / name / "config.json").read_text("utf-8"))
+        optimization = {"steps": n_steps, "warmup_steps": 2, "schedule": "cosine"}
+        changed = {"optimization": optimization, "autocast": "bfloat16"}
+        record(all_runs / name, recipe=config["recipe"] | changed)
+    with StudyInput(all_runs, study_corpus) as given:
+        table = training_table(recorded_runs(given, [0]))
+    assert SAME_WINDOWS not in set(table["statistic"])
 
 
 def test_runs_of_other_recipes_are_not_taken_for_two_of_one(all_runs, study_corpus):

@@ -77,6 +77,17 @@ def test_a_study_leaves_its_tables_how_they_were_made_and_its_page(
     assert NOT_COMPARABLE in about
 
 
+def test_tables_of_a_run_that_found_more_go_and_other_files_stay(
+    study_checkpoints, study_corpus, tmp_path
+):
+    folder = tmp_path / "analyses/so"
+    folder.mkdir(parents=True)
+    (folder / "old.csv").write_text(tables.to_csv(tables.analysis_table([])), "utf-8")
+    (folder / "mine.csv").write_text("a,b\n1,2\n", "utf-8")
+    run_study(STUDY, StudyInput(study_checkpoints, study_corpus), tmp_path)
+    assert sorted(path.name for path in folder.glob("*.csv")) == ["mine.csv", "sizes.csv"]
+
+
 @pytest.mark.parametrize("study", [each for each in STUDIES.values() if each.texts])
 def test_missing_text_is_said_before_any_model_is_looked_for(study, tmp_path):
     with pytest.raises(MissingText) as refused:
@@ -121,6 +132,17 @@ def test_a_treebank_is_recorded_where_it_was_read(study_checkpoints, study_corpu
     about = run_study(study, given, tmp_path)[1].read_text("utf-8")
     assert "--reference ud:$TREEBANKS/people.conllu --out" in about
     assert "| people | words marked by people | | 1 |" in about
+
+    def of_people_alone(given: StudyInput) -> Finding:
+        given.treebanks()
+        row = {"statistic": "size", "value": 1}
+        return Finding("Q?", [], {"sizes": tables.analysis_table([row])}, [], [])
+
+    given = StudyInput(study_checkpoints, (), references=given.references)
+    study = Study("people", "People", "Of people.", of_people_alone)
+    alone = run_study(study, given, tmp_path)[1].read_text("utf-8")
+    assert "the licences are those that Universal Dependencies gives" in alone
+    assert "MIT" not in alone
     assert str(tmp_path) not in about
 
 
@@ -156,6 +178,8 @@ def test_numbers_compare_on_the_whole_recorded_text_alone(
     one = TextInput(corpora=(path,), limit_bytes=limit)
     assert text_record({"en": one}).is_recorded == is_recorded
     assert not text_record({"zh": one}).is_recorded
+    monkeypatch.setattr(text_files, "RECORDED", {digest: "zh"})  # in the other language
+    assert not text_record({"en": one, "zh": one}).is_recorded
     twice = TextInput(corpora=(path, path))
     assert not text_record({"en": twice}).is_recorded
 

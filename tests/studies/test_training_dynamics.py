@@ -14,9 +14,9 @@ from interp.tables import rows_of
 PER_LAYER, SEED = list(RUNS)[:2]
 
 
-def save_step(source, folder, step):
+def save_step(source, folder, step, **facts):
     shutil.copytree(source, folder)
-    config = json.loads((folder / "config.json").read_text("utf-8")) | {"step": step}
+    config = json.loads((folder / "config.json").read_text("utf-8")) | {"step": step} | facts
     (folder / "config.json").write_text(json.dumps(config), "utf-8")
 
 
@@ -25,9 +25,11 @@ def run_folder(study_checkpoints, tmp_path_factory):
     """A run with two saved steps and its end: other weights at each."""
     top = tmp_path_factory.mktemp("runs")
     sources = ("en-zh-per-layer", "en-zh-shared", "en-zh-per-layer-seed0")
-    save_step(study_checkpoints / sources[0], top / PER_LAYER, 300)
+    save_step(study_checkpoints / sources[0], top / PER_LAYER, 300, is_done=True)
     save_step(study_checkpoints / sources[2], top / PER_LAYER / "steps/000100", 100)
     save_step(study_checkpoints / sources[0], top / PER_LAYER / "steps/000200", 200)
+    # what a shorter run left that was gone on with: its learning rate had fallen
+    save_step(study_checkpoints / sources[2], top / PER_LAYER / "steps/000250", 250, is_done=True)
     (top / PER_LAYER / "steps/not-a-checkpoint").mkdir()
     return top
 
@@ -70,8 +72,11 @@ def test_the_text_of_a_step_is_limited(run_folder, study_corpus):
 
 @pytest.mark.usefixtures("cache")
 def test_every_run_with_saved_steps_is_shown_beside_the_others(run_folder, study_corpus, tmp_path):
-    for name in (SEED, "en-zh-per-layer-seed2"):
+    unfinished = "en-zh-per-layer-seed1"
+    for name in (SEED, unfinished, "en-zh-per-layer-seed2"):
         shutil.copytree(run_folder / PER_LAYER, tmp_path / name)
+    about = json.loads((tmp_path / unfinished / "config.json").read_text("utf-8"))
+    (tmp_path / unfinished / "config.json").write_text(json.dumps(about | {"is_done": False}))
     shutil.copytree(run_folder / PER_LAYER, tmp_path / PER_LAYER)
     shutil.rmtree(tmp_path / PER_LAYER / "steps")  # nothing is known of its way
     step = tmp_path / SEED / "steps/000100/config.json"
@@ -85,6 +90,7 @@ def test_every_run_with_saved_steps_is_shown_beside_the_others(run_folder, study
         for name in (SEED, "en-zh-per-layer-seed2")
         for step in ("/steps/000100", "/steps/000200", "")
     ]
+    assert found.warnings[0] == "seed 1 is left out: its training is not done"
     losses = rows_of(found.tables["held-out-loss-by-step"])
     assert [(row["group"], row["value"], row["n"]) for row in losses if row["value"]] == [
         ("English", 2.5, 100)
@@ -111,6 +117,7 @@ def test_what_has_settled_holds_from_a_step_to_the_end():
 
 
 STEPS = {"a": 10, "b": 100, "c": 1000}
+LONGER = STEPS | {"c2": 2000}
 OTHER = {"d": 10, "e": 100, "f": 1000}
 
 
@@ -122,8 +129,8 @@ def table_of(*layers, steps=STEPS, ends=0.05, **about):
             "signal": "increment",
             "layer": layer,
             "value": value,
-            "low": None if ends is None else value - ends,
-            "high": None if ends is None else value + ends,
+            "low": None if None in (ends, value) else value - ends,
+            "high": None if None in (ends, value) else value + ends,
             "n_documents": 9,
         }
         | about
@@ -141,10 +148,11 @@ def answers(
     shares=((0,) * 3,),
     ends=0.05,
     ceiling=0.55,
+    of_one=STEPS,
 ):
     """Verdicts about one run, or about two of which ``others`` are the areas of the second."""
-    runs = {"one": STEPS} if others is None else {"one": STEPS, "two": OTHER}
-    of_runs = [(STEPS, areas), (OTHER, others)][: len(runs)]
+    runs = {"one": of_one} if others is None else {"one": of_one, "two": OTHER}
+    of_runs = [(of_one, areas), (OTHER, others)][: len(runs)]
     classes = [
         table_of(*values, steps=steps, group=group, statistic="mean", ends=ends_of)
         for steps, _ in of_runs
@@ -189,6 +197,11 @@ def test_a_layer_that_steps_equally_at_every_space_can_be_farther():
     assert found.verdict == "In every layer."
 
 
+def test_a_class_that_the_text_lacks_is_not_defined():
+    found = answers(spaces=((None,) * 3,))[0]
+    assert found.ours == "L0 not defined"
+
+
 def test_layers_leave_chance_at_their_step_and_side():
     found = answers(areas=((0.5, 0.6, 0.61), (0.4, 0.5, 0.38), (0.6, 0.5, 0.5)))[1]
     assert found.ours == (
@@ -205,15 +218,18 @@ def test_layers_leave_chance_at_their_step_and_side():
 def test_runs_agree_on_a_layer_only_if_it_ends_on_one_side_in_all_of_them():
     areas, others = ((0.6,) * 3, (0.4,) * 3, (0.5,) * 3), ((0.7,) * 3, (0.6,) * 3, (0.5,) * 3)
     found = answers(areas=areas, others=others, spaces=((1,) * 3,) * 3, letters=((1,) * 3,) * 3)[2]
-    assert found.ours == "L0 above, above; L1 below, above; L2 at chance, at chance"
+    assert found.ours == "L0 above, above; L1 below, above; L2 undecided, undecided"
     assert found.verdict == "Only L0 above."
 
 
 def test_a_layer_that_turns_round_is_named():
-    found = answers(areas=((0.6, 0.5, 0.4), (0.5, 0.5, 0.6)))[2]
+    of_four = {"spaces": ((1,) * 4,) * 2, "letters": ((1,) * 4,) * 2, "shares": ((0,) * 4,) * 2}
+    areas = ((0.6, 0.6, 0.4, 0.4), (0.6, 0.6, 0.4, 0.5))  # one step alone is no turn
+    found = answers(areas=areas, of_one=LONGER, **of_four)[2]
     assert found.ours == "L0 from above at step 10 to below at step 1,000"
     assert found.verdict.startswith("No")
-    assert answers(areas=((0.6, 0.5, 0.7),))[2].verdict == "Yes, in this run."
+    assert answers(areas=((0.6, 0.6, 0.4),))[2].verdict == "Yes, in this run."
+    assert answers(areas=((0.6, 0.5, 0.7),))[2].verdict.startswith("Not shown")
     assert answers()[2].verdict.startswith("Not shown")
 
 

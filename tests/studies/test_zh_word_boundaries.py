@@ -46,7 +46,7 @@ def answers(table, *, shared=None, **scripts):
         ((0.5, 0.6, 0.6, 0.5), "Yes", "Yes: L1 is above chance and above the 0.550", "Not found"),
         ((0.47, 0.56, 0.4, 0.8), "Nearly", "but not surely above the 0.550", "Yes: L2, by more"),
         ((0.5, 0.525, 0.4, 0.5), "Yes", "chance, but below the 0.550", "Yes: L2, by more"),
-        ((0.7, 0.5, 0.5, 0.9), "No: it is further", "No: no middle layer", "Not found"),
+        ((0.7, 0.5, 0.5, 0.9), "No: it is further", "Not shown: no middle layer", "Not found"),
         ((0.5, 0.72, 0.73, 0.5), "Yes", "more than in either published run", "Not found"),
         ((0.5, 0.4, 0.6, 0.5), "Yes", "The other way round, L1 knows more", "Yes: L1, by more"),
         ((0.47, 0.6, 0.4, 0.5), "Nearly", "Yes: L1", "Yes: L2, by more"),
@@ -65,7 +65,14 @@ def test_a_model_whose_areas_have_no_interval_decides_nothing():
     table = areas(0.5, 0.8, 0.5)
     table[["low", "high"]] = None
     table["note"] = "no interval: one document only"
-    assert answers(table)[1] == "Undecided: no interval: one document only."
+    assert answers(table)[:2] == ["Undecided: no interval: one document only."] * 2
+    assert answers(areas(0.5), shared=table)[3] == "Undecided: no interval: one document only."
+
+
+def test_the_middle_layer_that_is_surest_counts_and_not_the_one_with_the_largest_area():
+    table = areas(0.5, 0.6, 0.7, 0.5)
+    table.loc[table["layer"] == 2, ["low", "high"]] = [0.45, 0.95]
+    assert answers(table)[1].startswith("Yes: L1 is above chance and above the 0.550")
 
 
 def test_the_shared_model_is_judged_where_it_is_there():
@@ -162,3 +169,7 @@ def test_a_reference_that_is_no_treebank_is_refused(study_checkpoints):
     with pytest.raises(UsageError, match="--reference jieba is no treebank") as refused:
         StudyInput(study_checkpoints, (), references=("jieba",))
     assert refused.value.hint.startswith("Write --reference ud:FILE.conllu for Chinese")
+    with pytest.raises(UsageError, match=r"en=ud:a\.conllu is no treebank"):
+        StudyInput(study_checkpoints, (), references=("en=ud:a.conllu",))  # nobody reads it
+    with pytest.raises(UsageError, match=r"ud:new/a\.conllu has the name of another treebank"):
+        StudyInput(study_checkpoints, (), references=("ud:old/a.conllu", "ud:new/a.conllu"))
