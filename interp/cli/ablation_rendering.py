@@ -3,17 +3,16 @@
 from collections.abc import Callable, Sequence
 
 import pandas as pd
-from rich import box
-from rich.table import Table
 
 from interp.analyses.ablation import ALL_BYTES, LOSS, LOSS_DIFFERENCE
 from interp.analyses.seeds import MARGIN_NATS
-from interp.cli.rendering import UNDEFINED, Rendered
+from interp.cli.rendering import Rendered, blocks, half_width, number, table_of
 from interp.reports.chart import remarks_on
 from interp.reports.heat_table import number_text
 from interp.studies.ablation_verdicts import layer_title, one_line
 from interp.studies.ablations import REPLACEMENTS
-from interp.tables import Row, has_interval, rows_of
+from interp.tables import Row, rows_of
+from interp.text import counted
 
 _LAYER_COLUMNS, _GROUP_COLUMNS = 7, 4
 """Columns of numbers that fit beside the names."""
@@ -37,11 +36,9 @@ def ablation_tables(frame: pd.DataFrame) -> list[Rendered]:
 
 
 def _by_layer(title: str, changes: Sequence[Row], cell: Callable[[Row], str]) -> list[Rendered]:
-    titles = list(dict.fromkeys(map(layer_title, changes)))
     rendered = []
-    for start in range(0, len(titles), _LAYER_COLUMNS):
-        columns = titles[start : start + _LAYER_COLUMNS]
-        table = _table("instead", *columns)
+    for columns in blocks(list(dict.fromkeys(map(layer_title, changes))), _LAYER_COLUMNS):
+        table = table_of("instead", *columns)
         for words in dict.fromkeys(str(row["reference"]) for row in changes):
             found = {layer_title(row): row for row in changes if row["reference"] == words}
             table.add_row(words, *(cell(found[column]) for column in columns))
@@ -51,14 +48,13 @@ def _by_layer(title: str, changes: Sequence[Row], cell: Callable[[Row], str]) ->
 
 def _by_group(changes: Sequence[Row], losses: dict[str, Row]) -> list[Rendered]:
     short = {each.words: each.short for each in REPLACEMENTS.values()}
-    names = list(dict.fromkeys(str(row["reference"]) for row in changes))
     rendered = []
-    for start in range(0, len(names), _GROUP_COLUMNS):
-        columns = names[start : start + _GROUP_COLUMNS]
-        table = _table("group of bytes", "n", "loss", *(short[name] for name in columns))
+    names = list(dict.fromkeys(str(row["reference"]) for row in changes))
+    for columns in blocks(names, _GROUP_COLUMNS):
+        table = table_of("group of bytes", "n", "loss", *(short[name] for name in columns))
         for group, loss in losses.items():
             found = {row["reference"]: row for row in changes if row["group"] == group}
-            about = (f"{loss['n']:,}", _plain(loss["value"]))
+            about = (f"{loss['n']:,}", number(loss["value"]))
             cells = (number_text(found[name]) for name in columns)
             table.add_row(group.partition(" (")[0], *about, *cells)
         rendered.append(Rendered("What it adds in all layers, by group of bytes", table))
@@ -66,10 +62,9 @@ def _by_group(changes: Sequence[Row], losses: dict[str, Row]) -> list[Rendered]:
 
 
 def _notes(loss: Row, whole: Sequence[Row]) -> list[str]:
-    texts = "text" if loss["n_documents"] == 1 else "texts"
     return [
-        f"The loss as it is: {_plain(loss['value'])} nats per byte, {loss['n']:,} bytes of "
-        f"{loss['n_documents']:,} {texts}.",
+        f"The loss as it is: {number(loss['value'])} nats per byte, "
+        f"{counted(loss['n'], 'byte')} of {counted(loss['n_documents'], 'text')}.",
         "In brackets: the interval holds 0, or there is none. Those of groups: --csv or --json.",
         f"Within {MARGIN_NATS} nats per byte of 0 a change counts as none.",
         *remarks_on(whole, lambda row: f"{row['reference']} {layer_title(row)}"),
@@ -77,16 +72,4 @@ def _notes(loss: Row, whole: Sequence[Row]) -> list[str]:
 
 
 def _half_width(row: Row) -> str:
-    return f"{(row['high'] - row['low']) / 2:.3f}" if has_interval(row) else UNDEFINED
-
-
-def _plain(value: float | None) -> str:
-    return UNDEFINED if value is None else f"{value:.3f}"
-
-
-def _table(first: str, *others: str) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), show_edge=False)
-    table.add_column(first, no_wrap=True)
-    for name in others:
-        table.add_column(name, justify="right", no_wrap=True)
-    return table
+    return number(half_width(row))

@@ -13,6 +13,7 @@ from interp.cli.rendering import (
     table_of,
     whole,
 )
+from interp.reports.chart import remarks_on
 from interp.tables import (
     EVERY_GAP,
     SEEN_BEFORE,
@@ -49,10 +50,11 @@ def boundary_tables(
     tables = [_areas(areas, rows, cluster), *([worth] if worth else [])]
     if compared:
         tables.append(_comparisons(compared))
+    remarks = remarks_on(areas, lambda row: row["score"])
     tables[-1] = Rendered(
         tables[-1].title,
         tables[-1].table,
-        (*tables[-1].notes, *why_none, *_notes(areas), *_text_notes(rows, saturated)),
+        (*tables[-1].notes, *why_none, *remarks, *_text_notes(rows, saturated)),
     )
     return tables
 
@@ -105,17 +107,6 @@ def _comparisons(rows: Sequence[Row]) -> Rendered:
         table.add_row(row["score"], against, number(row["value"]), interval(row))
     note = "On the same gaps; intervals are simultaneous over the layers of a signal."
     return Rendered("Which is better", table, (note,))
-
-
-def _notes(areas: Sequence[Row]) -> Iterator[str]:
-    """Every note once, with the scores that it is about."""
-    about: dict[str, list[str]] = {}
-    for row in areas:
-        for note in [] if row["note"] is None else str(row["note"]).split("; "):
-            about.setdefault(note, []).append(row["score"])
-    for note, names in about.items():
-        which = "All" if len(names) == len(areas) else ", ".join(names)
-        yield f"{which}: {note}."
 
 
 def _text_notes(rows: Sequence[Row], saturated: Sequence[str]) -> Iterator[str]:

@@ -17,8 +17,6 @@ from interp.cli.options import (
 )
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from interp.cli.output import Output
     from interp.extraction.increment_table import IncrementTable
 
@@ -62,7 +60,8 @@ def extract(
         typer.Option(
             "--window",
             metavar="N",
-            help="Tokens that are read together.  [default: as in the model's training]",
+            help="Tokens that are read together.  [default: as in the model's training; with "
+            "--rope-scaling as far as that stretches it]",
         ),
     ] = None,
     stride: Annotated[
@@ -120,37 +119,13 @@ def extract(
 
 def say_what_is_kept(output: "Output", table: "IncrementTable", out: str) -> None:
     """Print the share of saturated entries per column, and say where the table is."""
-    from interp.cli.rendering import saturation_table
+    from interp.cli.rendering import saturation_tables
+    from interp.extraction.saturation import saturated_shares
     from interp.text import counted
 
-    found = _saturated_shares(table)
-    output.result(found, lambda: saturation_table(found))
+    found = saturated_shares(table)
+    output.result(found, lambda: saturation_tables(found))
     n_documents, n_bytes = len(table.documents), table.manifest["n_bytes"]
     of_what = f"shard {table.shard}: " if table.shard.count > 1 else ""
     sizes = f"{counted(n_documents, 'text')}, {counted(n_bytes, 'byte')}"
     output.remark(f"{', '.join(table.signals)}: {out} ({of_what}{sizes})")
-
-
-def _saturated_shares(table: "IncrementTable") -> "pd.DataFrame":
-    from interp import tables
-    from interp.extraction.increment_table import layer_and_head
-
-    rows = []
-    for name, about in table.manifest["signals"].items():
-        shares = about.get("saturated")
-        for column in about["columns"]:
-            layer, head = layer_and_head(column)
-            rows.append(
-                {
-                    "checkpoint": table.manifest["checkpoint"],
-                    "signal": name,
-                    "statistic": "saturated_share",
-                    "layer": layer,
-                    "head": head,
-                    "n": about["n_rows"],
-                    "n_documents": len(table.documents),
-                    "value": shares[column] if shares else None,
-                    "note": None if shares else "this signal has no bound",
-                }
-            )
-    return tables.analysis_table(rows)

@@ -11,14 +11,12 @@ from rich.text import Text
 
 from interp.analyses.byte_classes import RUNNING_TEXT, VOCABULARY
 from interp.analyses.token_classes import EXCESS
+from interp.reports.chart import remarks_on
 from interp.tables import Row, has_interval, row_name, rows_of
 
 UNDEFINED = "—"
 N_COLUMNS = 6
 """Layers beside each other: more do not fit into 80 columns."""
-
-MOST_NAMES = 5
-"""Rows that a note names before it counts the others."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +90,7 @@ def agreement_tables(frame: pd.DataFrame, *, judged: str) -> list[Rendered]:
     return [Rendered(f"Where words end: {first} and {second}", table, tuple(notes))]
 
 
-def saturation_table(frame: pd.DataFrame) -> list[Rendered]:
+def saturation_tables(frame: pd.DataFrame) -> list[Rendered]:
     """The share of saturated entries per column, of the signals that have a bound."""
     rows = [row for row in rows_of(frame) if row["value"] is not None]
     if not rows:
@@ -100,10 +98,10 @@ def saturation_table(frame: pd.DataFrame) -> list[Rendered]:
     table = table_of("signal", "layer", "tokens", "saturated")
     for row in rows:
         table.add_row(row["signal"], row_name(row), whole(row["n"]), percent(row["value"]))
-    return [Rendered("", table, _notes(rows))]
+    return [Rendered("", table)]
 
 
-def held_out_table(frame: pd.DataFrame) -> list[Rendered]:
+def held_out_tables(frame: pd.DataFrame) -> list[Rendered]:
     """The held-out loss of every corpus in nats and in bits per byte."""
     rows = rows_of(frame)
     bits = {row["group"]: row["value"] for row in rows if row["statistic"] == "bits_per_byte"}
@@ -155,25 +153,25 @@ def _pivot(
 
 def _class_tables(title: str, means: Sequence[Row]) -> list[Rendered]:
     """Means per class and layer, then the half widths of their intervals."""
-    blocks = [
+    parts = [
         (columns, [row for row in means if row_name(row) in columns])
-        for columns in _blocks(_column_names(means))
+        for columns in blocks(_column_names(means))
     ]
     rendered = [
         Rendered(
             title,
             _pivot(part, columns, ("n", lambda row: row["n"]), lambda row: row["value"]),
-            _notes(part),
+            remarks_on(part, lambda row: f"{row['group']} {row_name(row)}"),
         )
-        for columns, part in blocks
+        for columns, part in parts
     ]
     rendered += [
         Rendered(
             "Half width of its 95 % interval, clustered by text",
-            _pivot(part, columns, ("texts", lambda row: row["n_documents"]), _half_width),
+            _pivot(part, columns, ("texts", lambda row: row["n_documents"]), half_width),
             (f"{UNDEFINED} is not defined. sd, min and max: --csv or --json.",),
         )
-        for columns, part in blocks
+        for columns, part in parts
     ]
     return rendered
 
@@ -186,48 +184,22 @@ def _vocabulary_table(part: Sequence[Row], column: str) -> Rendered:
     for row in means:
         cells = [number(values.get((row["group"], name))) for name in names]
         table.add_row(row["group"], whole(row["n"]), *cells)
-    return Rendered(f"{column}: over byte values, each counted once", table, _notes(means))
-
-
-def _notes(part: Sequence[Row]) -> tuple[str, ...]:
-    """Every note once, with the rows that it is about."""
-    n_columns = len(_column_names(part))
-    about: dict[str, dict[str, list[str]]] = {}
-    n_rows: dict[str, int] = {}
-    for row in part:
-        for note in [] if row["note"] is None else str(row["note"]).split("; "):
-            group = "" if row["group"] is None else str(row["group"])
-            about.setdefault(note, {}).setdefault(group, []).append(row_name(row))
-            n_rows[note] = n_rows.get(note, 0) + 1
-    lines = []
-    for note, groups in about.items():
-        names = [
-            name for group, columns in groups.items() for name in _names(group, columns, n_columns)
-        ]
-        more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
-        rows = "All" if n_rows[note] == len(part) else ", ".join(names[:MOST_NAMES]) + more
-        lines.append(f"{rows}: {note}.")
-    return tuple(lines)
-
-
-def _names(group: str, columns: Sequence[str], n_columns: int) -> list[str]:
-    """What a note is about: columns alone, or a group, in some columns or in all."""
-    if not group:
-        return list(columns)
-    is_everywhere = len(columns) >= n_columns
-    return [group if is_everywhere else f"{group} ({' '.join(columns)})"]
+    notes = remarks_on(means, lambda row: str(row["group"]))
+    return Rendered(f"{column}: over byte values, each counted once", table, notes)
 
 
 def _column_names(rows: Sequence[Row]) -> list[str]:
     return list(dict.fromkeys(row_name(row) for row in rows))
 
 
-def _blocks(names: Sequence[str]) -> Iterator[Sequence[str]]:
-    for start in range(0, len(names), N_COLUMNS):
-        yield names[start : start + N_COLUMNS]
+def blocks(names: Sequence[str], most: int = N_COLUMNS) -> Iterator[Sequence[str]]:
+    """Names of columns, as many at a time as fit beside each other."""
+    for start in range(0, len(names), most):
+        yield names[start : start + most]
 
 
-def _half_width(row: Row) -> Any:
+def half_width(row: Row) -> float | None:
+    """Of a row's interval; None where it has none."""
     return (row["high"] - row["low"]) / 2 if has_interval(row) else None
 
 

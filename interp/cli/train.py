@@ -7,10 +7,7 @@ import typer
 from interp.cli.options import CsvOption, DeviceOption, JsonOption, QuietOption
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from interp.cli.output import Output
-    from interp.training import TrainingResult
 
 
 def train(
@@ -104,30 +101,9 @@ def _train(
             "The same command goes on.",
         )
 
-    found = _held_out_losses(chosen.name, result)
-    from interp.cli.rendering import held_out_table
+    from interp.cli.rendering import held_out_tables
+    from interp.training.held_out import held_out_table
 
-    output.result(found, lambda: held_out_table(found))
+    found = held_out_table(chosen.name, result.held_out)
+    output.result(found, lambda: held_out_tables(found))
     output.remark(f"checkpoint: {out}")
-
-
-def _held_out_losses(name: str, result: "TrainingResult") -> "pd.DataFrame":
-    from interp import tables
-
-    return tables.analysis_table(
-        {
-            "checkpoint": name,
-            "signal": "surprisal",
-            "statistic": statistic,
-            "group": corpus,
-            "n": loss.n_bytes,
-            "n_documents": loss.n_documents,
-            "value": value,
-            "method": "held-out text, consecutive windows",
-        }
-        for corpus, loss in result.held_out.items()
-        for statistic, value in (
-            ("nats_per_byte", loss.nats_per_byte),
-            ("bits_per_byte", loss.bits_per_byte),
-        )
-    )

@@ -1,6 +1,5 @@
 """``interp train-family``: models that differ in their position encoding alone."""
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -11,9 +10,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from interp.cli.rendering import Rendered
-    from interp.training.family import TrainedMember
 
-_LOSS, _PARAMETERS = "loss", "n_parameters"
 _MOST_SEEDS_SHOWN = 4
 """More do not fit into 80 columns."""
 
@@ -97,54 +94,31 @@ def train_family(
             f"stopped with {len(trained)} of {len(runs)} models trained, and saved in {out}",
             "The same command goes on.",
         )
-    found = family_table(trained)
+    from interp.studies.family_losses import trained_table
+
+    found = trained_table(trained)
     output.result(found, lambda: family_tables(found))
     output.remark(f"checkpoints: {out}")
-
-
-def family_table(trained: "Sequence[TrainedMember]") -> "pd.DataFrame":
-    """Held-out losses in nats per byte with their means and sds over seeds, and parameters.
-
-    Args:
-        trained: At least one.
-    """
-    from interp import tables
-    from interp.analyses.seed_tables import seed_rows
-
-    rows = []
-    for corpus in trained[0].held_out:
-        by_member: dict[str, dict[int, float]] = {}
-        for each in trained:
-            of_member = by_member.setdefault(each.run.member, {})
-            of_member[each.run.seed] = each.held_out[corpus].nats_per_byte
-        about = {"signal": "surprisal", "group": corpus}
-        for member, values in by_member.items():
-            rows += seed_rows(member, values, _LOSS, about)
-    n_parameters = {each.run.member: each.n_parameters for each in trained}
-    rows += [
-        {"checkpoint": member, "statistic": _PARAMETERS, "value": n}
-        for member, n in n_parameters.items()
-    ]
-    return tables.analysis_table(rows)
 
 
 def family_tables(found: "pd.DataFrame") -> "list[Rendered]":
     """A table for each corpus, for a reader.
 
     Args:
-        found: Of `family_table`.
+        found: Of `interp.studies.family_losses.trained_table`.
     """
     from rich.text import Text
 
     from interp.cli.rendering import UNDEFINED, Rendered, number, table_of, whole
+    from interp.studies.family_losses import LOSS, PARAMETERS
     from interp.tables import rows_of
 
     n_parameters = {
-        r["checkpoint"]: r["value"] for r in rows_of(found) if r["statistic"] == _PARAMETERS
+        r["checkpoint"]: r["value"] for r in rows_of(found) if r["statistic"] == PARAMETERS
     }
-    losses = [row for row in rows_of(found) if row["statistic"] != _PARAMETERS]
+    losses = [row for row in rows_of(found) if row["statistic"] != PARAMETERS]
     seeds = dict.fromkeys(
-        row["checkpoint"].rpartition("-seed")[2] for row in losses if row["statistic"] == _LOSS
+        row["checkpoint"].rpartition("-seed")[2] for row in losses if row["statistic"] == LOSS
     )
     shown = list(seeds)[:_MOST_SEEDS_SHOWN]
     notes = ["Over all held-out text."]
@@ -160,9 +134,9 @@ def family_tables(found: "pd.DataFrame") -> "list[Rendered]":
         columns = [f"seed {seed}" for seed in shown]
         table = table_of("encoding", "parameters", *columns, "mean", "sd")
         for member, n in n_parameters.items():
-            cells = [number(value[f"{member}-seed{seed}", _LOSS]) for seed in shown]
-            mean = number(value[member, f"mean_{_LOSS}"]) if len(seeds) > 1 else UNDEFINED
-            sd = number(value[member, f"sd_{_LOSS}"])
+            cells = [number(value[f"{member}-seed{seed}", LOSS]) for seed in shown]
+            mean = number(value[member, f"mean_{LOSS}"]) if len(seeds) > 1 else UNDEFINED
+            sd = number(value[member, f"sd_{LOSS}"])
             table.add_row(Text(member), whole(int(n)), *cells, mean, sd)
         title = f"Held-out loss, {corpus}: nats per byte"
         rendered.append(Rendered(title, table, (" ".join(notes),)))

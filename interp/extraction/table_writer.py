@@ -16,6 +16,7 @@ from interp.errors import InputError, OutputError, reason
 from interp.extraction.batches import Part, Rows, cut_into_parts
 from interp.extraction.increment_table import ROW_GROUP, IncrementTable, is_whole, part_path
 from interp.extraction.manifest import FORMAT, FORMAT_VERSION, MANIFEST, read_manifest
+from interp.extraction.saturation import SATURATED_FROM, count_saturated
 from interp.extraction.shards import Shard
 from interp.files import LOCK_FILE, is_partial, remove_partial, replacing
 from interp.tokenizer import tokenizer_from
@@ -47,8 +48,6 @@ PartSignals = Mapping[str, tuple[Rows, Columns]]
 
 ReadPart = Callable[[Part, Callable[[int], None]], PartSignals]
 """Gives the signals of a part, and says how many more tokens are done as it goes."""
-
-_SATURATED_FROM = 0.999
 
 
 def started(folder: Path) -> dict[str, Any] | None:
@@ -216,9 +215,9 @@ def finish(folder: Path, manifest: dict[str, Any], n_parts: int) -> IncrementTab
         signal["n_rows"] = manifest["n_tokens"]
     table = IncrementTable(folder, manifest)
     for name, signal in manifest["signals"].items():
-        signal["saturated"] = _saturated_shares(table, name, signal["bound"])
+        signal["saturated"] = count_saturated(table, name, signal["bound"])
     manifest["saturated_means"] = (
-        f"share of all entries that are at least {_SATURATED_FROM} x the bound"
+        f"share of all entries that are at least {SATURATED_FROM} x the bound"
     )
     manifest["complete"] = True
     write_manifest(folder, manifest)
@@ -274,19 +273,3 @@ def _comparable(key: str, value: Any) -> Any:
         fitted = {name: about.get("fitted") for name, about in value.items()}
         return ", ".join(f"{name} ({to})" if to else name for name, to in sorted(fitted.items()))
     return json.loads(json.dumps(value))
-
-
-def _saturated_shares(
-    table: IncrementTable, signal: str, bound: float | None
-) -> dict[str, float] | None:
-    """The share of saturated entries per column; None for a signal without a bound."""
-    if bound is None:
-        return None
-    names = table.columns(signal)
-    n_saturated, n_rows = np.zeros(len(names), dtype=np.int64), 0
-    for batch in table.batches(signal):
-        n_rows += batch.num_rows
-        for index, name in enumerate(names):
-            values = batch.column(name).to_numpy(zero_copy_only=False)
-            n_saturated[index] += np.count_nonzero(values >= _SATURATED_FROM * bound)
-    return dict(zip(names, (n_saturated / n_rows).tolist(), strict=True))

@@ -1,6 +1,6 @@
 """What the checkpoints of a family say of themselves: losses, curves, parameter counts."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,13 +14,13 @@ from interp.studies.published import FAMILY, PUBLISHED
 from interp.studies.study import StudyInput
 from interp.studies.training_record import in_points, recorded_steps
 from interp.tables import analysis_table
-from interp.training.family import run_name
+from interp.training.family import TrainedMember, run_name
 from interp.training.train import METRICS_FILE
 
 STEPS_OF_A_POINT = 10
 """Steps whose training losses are one point of a curve: single steps are noisy."""
 
-LOSS, DIFFERENCE = "loss", "loss_difference"
+LOSS, DIFFERENCE, PARAMETERS = "loss", "loss_difference", "n_parameters"
 
 MemberLosses = Mapping[str, SeedValues]
 """Losses in nats per byte, by member and seed."""
@@ -48,12 +48,33 @@ def losses_of(given: StudyInput, family: Family) -> dict[str, dict[str, dict[int
     return found
 
 
-def loss_table(losses: Mapping[str, MemberLosses], setting: str, published: bool) -> pd.DataFrame:
+def trained_table(trained: Sequence[TrainedMember]) -> pd.DataFrame:
+    """What `loss_table` says of models that were trained just now, and what `parameter_table` does.
+
+    Args:
+        trained: At least one.
+    """
+    losses: dict[str, dict[str, dict[int, float]]] = {}
+    for each in trained:
+        for corpus, loss in each.held_out.items():
+            by_member = losses.setdefault(corpus, {})
+            by_member.setdefault(each.run.member, {})[each.run.seed] = loss.nats_per_byte
+    n_parameters = {each.run.member: each.n_parameters for each in trained}
+    counts = analysis_table(
+        {"checkpoint": member, "statistic": PARAMETERS, "value": n}
+        for member, n in n_parameters.items()
+    )
+    return pd.concat([loss_table(losses, None, published=False), counts], ignore_index=True)
+
+
+def loss_table(
+    losses: Mapping[str, MemberLosses], setting: str | None, published: bool
+) -> pd.DataFrame:
     """Losses by seed, their mean and sd, and the published ones as rows with that reference.
 
     Args:
         losses: As `losses_of` gives them.
-        setting: Where the models are from.
+        setting: Where the models are from; None where that needs no word.
         published: Whether published numbers are of this setting.
     """
     rows = []
@@ -127,10 +148,10 @@ def parameter_table(given: StudyInput, family: Family) -> pd.DataFrame:
     rows = []
     for member, seeds in family.seeds.items():
         count = given.checkpoint(family.name(member, seeds[0])).model.n_parameters
-        rows.append({"checkpoint": member, "statistic": "n_parameters", "value": count})
+        rows.append({"checkpoint": member, "statistic": PARAMETERS, "value": count})
     for member, known in FAMILY.items():
         published = {"reference": PUBLISHED, "value": known.n_parameters}
-        rows.append({"checkpoint": member, "statistic": "n_parameters"} | published)
+        rows.append({"checkpoint": member, "statistic": PARAMETERS} | published)
     return analysis_table(rows)
 
 

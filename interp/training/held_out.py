@@ -5,10 +5,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+import pandas as pd
 import torch
 
 from interp.errors import InputError
 from interp.model.loss import Forward, document_losses
+from interp.tables import analysis_table
 from interp.tokenizer import Tokenizer
 
 
@@ -80,6 +82,32 @@ def held_out_losses(
         nats = sum(loss.total_nats for loss in found) / n_bytes
         losses[name] = HeldOutLoss(nats, nats / math.log(2), n_bytes, len(found))
     return losses
+
+
+def held_out_table(name: str, losses: Mapping[str, HeldOutLoss]) -> pd.DataFrame:
+    """Held-out losses by corpus as an analysis table, in nats and in bits per byte.
+
+    Args:
+        name: Of the checkpoint.
+        losses: By corpus.
+    """
+    return analysis_table(
+        {
+            "checkpoint": name,
+            "signal": "surprisal",
+            "statistic": statistic,
+            "group": corpus,
+            "n": loss.n_bytes,
+            "n_documents": loss.n_documents,
+            "value": value,
+            "method": "held-out text, consecutive windows",
+        }
+        for corpus, loss in losses.items()
+        for statistic, value in (
+            ("nats_per_byte", loss.nats_per_byte),
+            ("bits_per_byte", loss.bits_per_byte),
+        )
+    )
 
 
 def first_documents(contents: Iterable[bytes], most_bytes: int) -> Iterator[bytes]:
