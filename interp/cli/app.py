@@ -176,13 +176,16 @@ def main(arguments: Sequence[str] | None = None, *, program: typer.Typer = app) 
         program: What understands them.
     """
     use_any_encoding()
+    status = 0
     try:
         status = _run(program, arguments)
         sys.stdout.flush()
-    except BrokenPipeError:
-        # whoever reads has read enough; nothing more can be said, not even at exit
+    except OSError as error:
+        # whoever reads has read enough, or the disk is full; at exit it would be tried again
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        status = 1
+        if not status and not isinstance(error, BrokenPipeError):
+            _say(f"standard output: {reason(error)}")
+        status = status or 1
     sys.exit(status)
 
 

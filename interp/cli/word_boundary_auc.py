@@ -171,10 +171,15 @@ def _kept(increments: str, signals: list[str] | None) -> "BoundarySignals":
 
 
 def _saturated(read: "BoundarySignals") -> list[str]:
+    """Columns with many saturated increments, each with its checkpoint where there are several."""
     from interp.studies.first_look_page import saturation_notes
 
-    table, signals = read.tables[0]
-    return saturation_notes(table) if "increment" in signals else []
+    tables = [table for table, signals in read.tables if "increment" in signals]
+    return [
+        note if len(tables) == 1 else f"{note} ({table.manifest['checkpoint']})"
+        for table in tables
+        for note in saturation_notes(table)
+    ]
 
 
 def _places(names: list[str] | None) -> list[str]:

@@ -1,5 +1,7 @@
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -166,6 +168,25 @@ def test_a_reader_who_stops_reading_hears_no_complaint():
     program.stderr.close()
     assert program.wait(timeout=60) in (0, 1)
     assert complaint == b""
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+@pytest.mark.parametrize("arguments", [("--version",), ("train", "--list")])
+def test_a_full_disk_is_one_line_and_status_1(arguments):
+    buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "interp", *arguments],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=buffered,
+            timeout=120,
+        )
+    assert done.returncode == 1
+    assert done.stderr.startswith("interp: ")
+    assert done.stderr.endswith("no space left on device\n")
+    assert done.stderr.count("\n") == 1
 
 
 def test_control_characters_of_an_argument_reach_no_terminal(interp):

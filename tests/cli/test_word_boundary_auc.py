@@ -134,6 +134,15 @@ def test_a_signal_asked_for_twice_counts_once(interp, tiny, chinese):
     assert once.out == twice.out
 
 
+def test_the_saturation_of_either_checkpoint_is_said(interp, tiny, chinese, tmp_path):
+    bounded = save_tiny(tmp_path / "bounded", max_increment=1.0001)
+    asked = ("word-boundary-auc", chinese, "--signal", "increment")
+    saturated = "Within 0.1 % of the bound: L0 100.0% (bounded), L1 100.0% (bounded) of all"
+    for pair in ((tiny, str(bounded)), (str(bounded), tiny)):
+        done = interp(*asked, "--ckpt", pair[0], "--versus-ckpt", pair[1])
+        assert saturated in " ".join(done.out.split())
+
+
 def test_checkpoints_without_a_score_in_common_are_not_compared_in_silence(
     interp, tiny, chinese, tmp_path
 ):
