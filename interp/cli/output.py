@@ -214,10 +214,13 @@ def training_line(at: "TrainingProgress") -> str:
     """Where a run stands, in less than 80 columns: step, losses in nats, bytes/s, time left."""
     minutes, seconds = divmod(round(at.seconds_left), 60)
     hours, minutes = divmod(minutes, 60)
+    left = f"{hours}:{minutes:02}:{seconds:02} left"
+    if at.step == at.n_steps:
+        left = "measuring the held-out text"
     held_out = "".join(f", {name} {nats:.3f}" for name, nats in at.held_out_nats.items())
     return (
         f"step {at.step:,}/{at.n_steps:,}  loss {at.loss_nats:.3f}{held_out}  "
-        f"{at.bytes_per_second / 1e3:.1f} kB/s  {hours}:{minutes:02}:{seconds:02} left"
+        f"{at.bytes_per_second / 1e3:.1f} kB/s  {left}"
     )
 
 

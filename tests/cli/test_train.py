@@ -133,6 +133,7 @@ def test_a_log_has_a_line_of_training_every_half_minute(clock, capfd):
         f"step {step}/100" for step in (1, 31, 61, 91, 100)
     ]
     assert lines[0] == "step 1/100  loss 2.500, en 2.000  1.0 kB/s  0:01:39 left"
+    assert lines[-1].endswith("  1.0 kB/s  measuring the held-out text")  # which takes its time
 
 
 def test_a_log_has_a_line_of_long_work_every_half_minute(clock, capfd):
