@@ -33,7 +33,8 @@ SHOW := | awk '/(Downloading|Using cached) .* MB/ { print; fflush() } \
 REPAIR := find $(VENV) -maxdepth 4 -name '*.dist-info' ! -exec test -e {}/INSTALLER ';' \
 	-prune -exec rm -rf {} +
 
-# These have their shapes checked, in a run of their own: what is checked cannot be compiled.
+# These have their shapes checked, in a run of their own: what is checked cannot be compiled. It
+# goes beside the other, on a second core, and is shown after it.
 SHAPED := interp.analyses,interp.extraction.batches,interp.extraction.interventions,$\
 	interp.extraction.reductions,interp.extraction.ridge,interp.extraction.signal,$\
 	interp.extraction.signals,interp.model.added_positions,interp.model.attention,$\
@@ -50,9 +51,14 @@ demo: $(RUNTIME)
 	$(BIN)/interp demo
 
 test: $(DEVELOPMENT)
-	$(BIN)/python -m pytest
+	@log=$$(mktemp); \
 	$(BIN)/python -m pytest --jaxtyping-packages=$(SHAPED),beartype.beartype \
-		tests/analyses tests/extraction tests/model tests/segmentation tests/test_text.py
+		tests/analyses tests/extraction tests/model tests/segmentation tests/test_text.py \
+		>"$$log" 2>&1 & shapes=$$!; \
+	trap 'kill $$shapes 2>/dev/null; rm -f "$$log"' EXIT; \
+	$(BIN)/python -m pytest; failed=$$?; \
+	wait $$shapes || failed=1; \
+	cat "$$log"; exit $$failed
 
 lint: $(DEVELOPMENT)
 	$(BIN)/ruff check .
