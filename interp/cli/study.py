@@ -64,7 +64,7 @@ def study(
     from interp.cli.output import Output
     from interp.errors import InputError, UsageError
     from interp.studies.publishing import run_study
-    from interp.studies.study import MissingCheckpoint, MissingText, StudyInput
+    from interp.studies.study_input import MissingCheckpoint, MissingText, StudyInput
 
     if name is None or name not in (ALL, *STUDIES):
         problem = "which one?" if name is None else f"there is no study {name!r}"

@@ -36,7 +36,8 @@ from interp.studies.ablation_verdicts import (
 )
 from interp.studies.ablations import REPLACEMENTS, SIGNALS, ablations, replacements_for
 from interp.studies.models import PER_HEAD, PER_LAYER, ROPE, SHARED
-from interp.studies.study import LANGUAGES, Finding, Study, StudyInput
+from interp.studies.study import Finding, Study
+from interp.studies.study_input import LANGUAGES, StudyInput
 from interp.tables import Row, rows_of
 
 OTHERS = (PER_HEAD, SHARED, ROPE)

@@ -20,7 +20,7 @@ from interp.model.position_tables import frequency_products, row_cosines
 from interp.model.score_terms import score_terms
 from interp.studies.family import ADDED, Family
 from interp.studies.reading import held_out_documents
-from interp.studies.study import StudyInput
+from interp.studies.study_input import StudyInput
 from interp.tables import analysis_table
 from interp.training.family import run_name
 
@@ -38,7 +38,7 @@ def score_term_table(given: StudyInput, family: Family, text: str) -> pd.DataFra
     Args:
         given: The checkpoints and the text.
         family: Which of them there are.
-        text: A key of `interp.studies.study.TEXTS`; only what training left out is read.
+        text: A key of `interp.studies.study_input.TEXTS`; only what training left out is read.
 
     Returns:
         An analysis table: the rows of `interp.analyses.score_terms.score_term_rows` of every

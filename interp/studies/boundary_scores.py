@@ -29,7 +29,7 @@ from interp.studies.boundaries import (
     boundary_table,
     scored_gaps,
 )
-from interp.studies.study import StudyInput
+from interp.studies.study_input import StudyInput
 from interp.tables import EVERY_GAP, PROBE, Row, rows_of
 
 INCREMENT = "increment"

@@ -18,7 +18,8 @@ from interp.reports.pictures import value_picture
 from interp.reports.verdicts import Verdict, side_by_side
 from interp.studies.models import PER_LAYER, SHARED
 from interp.studies.published import LAYER_0_CLASSES, SHARED_CLASSES, PublishedClass
-from interp.studies.study import LANGUAGES, Finding, Study, StudyInput
+from interp.studies.study import Finding, Study
+from interp.studies.study_input import LANGUAGES, StudyInput
 from interp.tables import analysis_table, rows_of
 
 INSIDE = ("lowercase", "lead E4-E9", "continuation")

@@ -25,13 +25,14 @@ from interp.studies.code_verdicts import (
 )
 from interp.studies.models import PER_LAYER, PYTHON, SHARED
 from interp.studies.reading import Progress, stage
-from interp.studies.study import Finding, Study, StudyInput
+from interp.studies.study import Finding, Study
+from interp.studies.study_input import StudyInput
 from interp.tables import row_name, rows_of
 from interp.text import counted
 
 LANGUAGE = "python"
 BILINGUAL = (PER_LAYER, SHARED)
-"""The model of Python source, and models that never saw any."""
+"""Models that never saw any Python source."""
 
 _HUES = {
     "newline": "newline",

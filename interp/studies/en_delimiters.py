@@ -13,7 +13,8 @@ from interp.reports.pictures import row_picture
 from interp.reports.verdicts import Verdict, side_by_side
 from interp.studies.models import PER_LAYER, SHARED
 from interp.studies.published import EN_DELIMITERS_AUC
-from interp.studies.study import Finding, Study, StudyInput
+from interp.studies.study import Finding, Study
+from interp.studies.study_input import StudyInput
 from interp.tables import Row, row_name, rows_of
 
 LANGUAGE = "en"

@@ -42,7 +42,8 @@ from interp.studies.entity_order_verdicts import (
 from interp.studies.entity_texts import CARRIERS, ENTITIES, ORDINARY_PAIRS
 from interp.studies.models import PER_LAYER
 from interp.studies.reading import EXTRACTING, Progress, stage
-from interp.studies.study import Finding, Study, StudyInput
+from interp.studies.study import Finding, Study
+from interp.studies.study_input import StudyInput
 from interp.tables import Row, rows_of
 
 _QUESTION = (

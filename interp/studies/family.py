@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from interp.checkpoints import Checkpoint
-from interp.studies.study import MissingCheckpoint, StudyInput
+from interp.studies.study_input import MissingCheckpoint, StudyInput
 from interp.training.family import MEMBERS as FAMILY
 from interp.training.family import run_name
 

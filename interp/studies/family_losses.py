@@ -11,7 +11,7 @@ from interp.errors import InputError
 from interp.studies import loss_tables
 from interp.studies.family import ALIBI, FORGET_GATE, NONE, ROPE, Family
 from interp.studies.published import FAMILY, PUBLISHED
-from interp.studies.study import StudyInput
+from interp.studies.study_input import StudyInput
 from interp.studies.training_record import in_points, recorded_steps
 from interp.tables import analysis_table
 from interp.training.family import TrainedMember, run_name

@@ -28,7 +28,8 @@ from interp.reports.scatter_chart import Pair, scatter_chart
 from interp.reports.verdicts import Verdict, number_in_words, side_by_side
 from interp.studies.models import PER_HEAD
 from interp.studies.published import HEADS_SPEARMAN, N_HEADS
-from interp.studies.study import LANGUAGES, Finding, Study, StudyInput
+from interp.studies.study import Finding, Study
+from interp.studies.study_input import LANGUAGES, StudyInput
 from interp.tables import Row, row_name, rows_of
 
 TEXT_BYTES = 200_000

@@ -19,7 +19,8 @@ from interp.studies.length_tables import (
 )
 from interp.studies.length_verdicts import Beyond, verdicts
 from interp.studies.published import family_band_rows
-from interp.studies.study import Finding, Study, StudyInput
+from interp.studies.study import Finding, Study
+from interp.studies.study_input import StudyInput
 from interp.tables import analysis_table
 from interp.training.family import run_name
 

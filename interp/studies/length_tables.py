@@ -23,7 +23,7 @@ from interp.checkpoints import Checkpoint
 from interp.extraction.increment_table import layer_and_head
 from interp.extraction.signals import increment_columns
 from interp.studies.family import Family
-from interp.studies.study import StudyInput
+from interp.studies.study_input import StudyInput
 from interp.tables import analysis_table, rows_of, select
 from interp.training.family import run_name
 
@@ -78,7 +78,7 @@ def by_position(
         given: Where the text is.
         checkpoint: The model; of a text it reads what its training left out. One that has only
             so many positions reads windows of that many tokens.
-        text: A key of `interp.studies.study.TEXTS`.
+        text: A key of `interp.studies.study_input.TEXTS`.
         lengths: Windows and bands.
         name: What the model is called in the table.
     """

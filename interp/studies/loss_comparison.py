@@ -36,7 +36,8 @@ from interp.studies.loss_verdicts import (
 )
 from interp.studies.models import PER_HEAD, ROPE, of_seed
 from interp.studies.published import LOSS_NATS
-from interp.studies.study import LANGUAGES, Finding, Study, StudyInput
+from interp.studies.study import Finding, Study
+from interp.studies.study_input import LANGUAGES, StudyInput
 from interp.tables import Row, rows_of
 from interp.training.train import METRICS_FILE
 

@@ -12,7 +12,7 @@ from interp.analyses.seeds import MARGIN_NATS, equivalence, seed_interval
 from interp.analyses.statistics import clustered_mean, paired_difference
 from interp.checkpoints import Checkpoint
 from interp.studies.models import PER_HEAD, PER_LAYER, ROPE, SEEDS, SHARED, of_seed
-from interp.studies.study import LANGUAGES, StudyInput
+from interp.studies.study_input import LANGUAGES, StudyInput
 from interp.tables import analysis_table, joined_notes
 from interp.training.recipe import Optimization
 

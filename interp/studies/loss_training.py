@@ -11,7 +11,7 @@ from interp.reports.chart import Chart
 from interp.reports.line_chart import Axis, Line, Panel, line_chart
 from interp.studies.loss_tables import VARIANTS
 from interp.studies.models import ROPE, SEEDS, of_seed
-from interp.studies.study import StudyInput
+from interp.studies.study_input import StudyInput
 from interp.studies.training_record import Step, in_points, recorded_steps
 from interp.tables import analysis_table, rows_of
 from interp.training.recipe import Recipe

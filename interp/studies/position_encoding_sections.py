@@ -23,7 +23,7 @@ from interp.studies.position_encoding_figures import (
 )
 from interp.studies.position_encoding_verdicts import difference_in_words
 from interp.studies.published import FAMILY
-from interp.studies.study import StudyInput
+from interp.studies.study_input import StudyInput
 from interp.tables import Row, rows_of, select
 
 Tables = Mapping[str, pd.DataFrame]

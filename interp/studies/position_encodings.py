@@ -20,7 +20,8 @@ from interp.studies.family_losses import (
 )
 from interp.studies.position_encoding_sections import lesson, second_setting, side_by_side
 from interp.studies.position_encoding_verdicts import verdicts
-from interp.studies.study import Finding, MissingCheckpoint, Study, StudyInput
+from interp.studies.study import Finding, Study
+from interp.studies.study_input import MissingCheckpoint, StudyInput
 from interp.tables import analysis_table, select
 
 TEXT = "characters"

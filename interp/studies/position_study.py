@@ -22,7 +22,8 @@ from interp.reports.position_plot import position_plot
 from interp.reports.verdicts import Verdict
 from interp.studies.models import PER_HEAD, PER_LAYER, ROPE, SHARED
 from interp.studies.position_texts import ENGLISH, TEXTS, ShownText
-from interp.studies.study import Finding, MissingCheckpoint, Study, StudyInput
+from interp.studies.study import Finding, Study
+from interp.studies.study_input import MissingCheckpoint, StudyInput
 from interp.tables import Row, rows_of
 
 MODELS = (ROPE, SHARED, PER_LAYER, PER_HEAD)

@@ -12,7 +12,8 @@ from interp.reports.gallery import write_gallery
 from interp.reports.verdicts import verdict_list
 from interp.studies.facts import training_in_words
 from interp.studies.registry import PAGES
-from interp.studies.study import LANGUAGES, TEXTS, TREEBANK, Finding, Study, StudyInput, treebank_of
+from interp.studies.study import Finding, Study
+from interp.studies.study_input import LANGUAGES, TEXTS, TREEBANK, StudyInput, treebank_of
 from interp.studies.text_files import TextFile, TextRecord, text_record
 from interp.studies.writing import write_text
 from interp.text import counted, one_line

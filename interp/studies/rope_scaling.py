@@ -28,7 +28,8 @@ from interp.studies.length_tables import (
 )
 from interp.studies.published import rope_scaling_rows
 from interp.studies.rope_scaling_verdicts import PLAIN, difference_in_words, verdicts
-from interp.studies.study import Finding, Study, StudyInput
+from interp.studies.study import Finding, Study
+from interp.studies.study_input import StudyInput
 from interp.tables import analysis_table, rows_of, select
 
 TEXT = "characters"

@@ -25,7 +25,7 @@ class TextFile:
     """One file of held-out text.
 
     Attributes:
-        language: A key of `interp.studies.study.TEXTS`.
+        language: A key of `interp.studies.study_input.TEXTS`.
         name: Its path below the folder of the text, or the address of a data set.
         n_bytes: Its size; None where it is no file.
         n_rows: Texts in it; None where it is no file.

@@ -1,17 +1,16 @@
 """Study: how the increments of a model come to be what they are, step by step of its training."""
 
-from collections.abc import Mapping
-from typing import Any
-
 import pandas as pd
 
 from interp.analyses.byte_classes import byte_classes
 from interp.analyses.word_boundaries import word_boundary_auc
 from interp.corpus.files import shown
+from interp.extraction.saturation import saturated_shares
 from interp.reports.pictures import value_picture
 from interp.studies.facts import training_in_words
 from interp.studies.models import PER_LAYER, SEEDS, of_seed
-from interp.studies.study import LANGUAGES, Finding, MissingCheckpoint, Study, StudyInput
+from interp.studies.study import Finding, Study
+from interp.studies.study_input import LANGUAGES, MissingCheckpoint, StudyInput
 from interp.studies.training_dynamics_sections import SHOWN_CLASSES, sections
 from interp.studies.training_dynamics_verdicts import (
     CHANCE,
@@ -70,13 +69,14 @@ def run(given: StudyInput) -> Finding:
                 reference = f"running text, {LANGUAGES[language]}"
                 of_class = found[found["group"].isin(shown_here)].assign(reference=reference)
                 classes.append(of_class)
-                saturation += _saturation_rows(name, language, table.manifest, of_class)
+                shares = saturated_shares(table).assign(checkpoint=name)
+                saturation.append(shares.assign(group=LANGUAGES[language]))
             of_words = word_boundary_auc(tables["zh"], is_simultaneous=True)
             areas.append(of_words.assign(checkpoint=name))
     found = {
         "classes-by-step": pd.concat(classes, ignore_index=True),
         "word-boundary-auc-by-step": pd.concat(areas, ignore_index=True),
-        "saturation-by-step": analysis_table(saturation),
+        "saturation-by-step": pd.concat(saturation, ignore_index=True),
     }
     finished = {run_name: given.checkpoint(list(steps)[-1]) for run_name, steps in runs.items()}
     named = [f"{run_name} ({training_in_words(each)})" for run_name, each in finished.items()]
@@ -144,25 +144,6 @@ def _saved_steps(given: StudyInput) -> tuple[dict[str, dict[str, int]], list[str
             "Train one with keeping.keep_steps in its recipe; saved steps are not shipped.",
         )
     return runs, unfinished
-
-
-def _saturation_rows(
-    name: str, language: str, manifest: Mapping[str, Any], classes: pd.DataFrame
-) -> list[dict[str, Any]]:
-    shares = manifest["signals"]["increment"].get("saturated") or {}
-    layers = sorted(set(classes["layer"].dropna()))
-    return [
-        {
-            "checkpoint": name,
-            "signal": "increment",
-            "statistic": "saturated_share",
-            "layer": layer,
-            "group": LANGUAGES[language],
-            "value": shares.get(f"L{layer}"),
-            "note": None if f"L{layer}" in shares else "the increment has no bound",
-        }
-        for layer in layers
-    ]
 
 
 def _loss_rows(given: StudyInput, runs: Runs) -> pd.DataFrame:

@@ -10,7 +10,7 @@ from interp.reports.line_chart import Axis, Line, Panel, line_chart
 from interp.reports.page import Section
 from interp.reports.series import Series
 from interp.reports.step_chart import step_chart
-from interp.studies.study import LANGUAGES
+from interp.studies.study_input import LANGUAGES
 from interp.studies.training_dynamics_verdicts import CHANCE, LETTER, SPACE, Runs, ceiling_of
 from interp.tables import Row, rows_of, select
 from interp.training.recipe import Optimization

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from interp.corpus.files import shown
 from interp.errors import InputError, reason
-from interp.studies.study import StudyInput
+from interp.studies.study_input import StudyInput
 from interp.training.train import METRICS_FILE
 
 

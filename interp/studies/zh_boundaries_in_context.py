@@ -25,7 +25,8 @@ from interp.studies.boundary_scores import (
     scores_chart,
 )
 from interp.studies.models import PER_LAYER
-from interp.studies.study import Finding, Study, StudyInput
+from interp.studies.study import Finding, Study
+from interp.studies.study_input import StudyInput
 from interp.studies.zh_word_boundary_verdicts import (
     CHANCE,
 )

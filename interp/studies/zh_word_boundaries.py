@@ -21,7 +21,8 @@ from interp.segmentation.references import find_reference
 from interp.segmentation.treebank import Treebank
 from interp.segmentation.treebank_reference import TreebankReference
 from interp.studies.models import PER_LAYER, SHARED
-from interp.studies.study import Finding, Study, StudyInput
+from interp.studies.study import Finding, Study
+from interp.studies.study_input import StudyInput
 from interp.studies.zh_word_boundary_verdicts import (
     CHANCE,
     PUBLISHED_AREAS,

@@ -7,7 +7,6 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from interp.checkpoints.load import device_named
 from interp.model import Transformer
 from interp.model.loss import surprisal_nats
 from interp.training.processes import Processes, exchanging
@@ -26,21 +25,20 @@ class Learner:
     """
 
     def __init__(
-        self, recipe: Recipe, text: TrainingText, device: str | None, processes: Processes
+        self, recipe: Recipe, text: TrainingText, device: torch.device, processes: Processes
     ) -> None:
-        """Make the model with its initial weights.
+        """Make the model with its initial weights, on ``device``.
 
         Raises:
             RecipeError: The windows of a step cannot be shared out over the processes.
-            InputError: There is no such device.
         """
         self._optimization, self._text, self._processes = recipe.optimization, text, processes
         self._share, self.at_a_time = processes.share(recipe.optimization)
         self._is_autocast = recipe.autocast == "bfloat16"
         architecture = replace(recipe.model, d_vocab=text.tokenizer.d_vocab)
         self.model = Transformer(architecture, seed=recipe.seed)
-        self.device = device_named(processes.device(device))
-        self.model.to(self.device)
+        self.device = device
+        self.model.to(device)
         compiled = torch.compile(self.model) if recipe.compile else self.model
         self.step_model = cast(nn.Module, compiled)
         self._sharing_model = processes.sharing(self.step_model)

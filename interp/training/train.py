@@ -90,14 +90,14 @@ def train(
         return result
     require_memory(recipe.model)
     processes.share(recipe.optimization)  # what cannot be is said before any text is read
-    device_named(processes.device(device))
+    place = device_named(processes.device(device))
     with locked(out) if processes.is_first else nullcontext():
         if result := first(lambda: _finished(recipe, out)):  # by another run, meanwhile
             return result
         recorded = first(lambda: recorded_run(recipe, out))
         text = text_to_go_on_with(recorded, recipe, out=out, processes=processes, warn=warn)
         try:
-            run = _Run(recipe, out, text, Learner(recipe, text, device, processes), processes)
+            run = _Run(recipe, out, text, Learner(recipe, text, place, processes), processes)
             run.start(recorded)
             with stop_signals() as is_stopped:
                 run.until_done(is_stopped, progress)

@@ -5,7 +5,7 @@ from interp.analyses.ablation import ALL_BYTES, AS_THEY_ARE
 from interp.studies.ablation import STUDY
 from interp.studies.ablation_verdicts import boundary_verdict, one_line, verdicts
 from interp.studies.ablations import REPLACEMENTS
-from interp.studies.study import StudyInput
+from interp.studies.study_input import StudyInput
 from interp.tables import rows_of
 
 COSTS, FREE, UNSURE = (0.2, 0.1, 0.3), (0.001, 0.0, 0.002), (0.1, -0.1, 0.3)

@@ -10,7 +10,7 @@ from interp.errors import InputError
 from interp.studies import other_scripts, zh_boundaries_in_context
 from interp.studies.boundary_scores import BoundaryScores, beats
 from interp.studies.publishing import run_study
-from interp.studies.study import StudyInput
+from interp.studies.study_input import StudyInput
 
 CHINESE = [["我们", "喜欢", "喝", "绿茶"], ["河边", "有", "两", "只", "白鸟"], ["他", "明天", "来"]]
 JAPANESE = [["川", "に", "鳥", "が", "いる"], ["私", "は", "お茶", "を", "飲む"]]

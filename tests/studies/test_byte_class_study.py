@@ -15,7 +15,7 @@ from interp.studies.byte_class_study import (
     words_apart_verdict,
 )
 from interp.studies.published import LAYER_0_CLASSES, SHARED_CLASSES
-from interp.studies.study import StudyInput
+from interp.studies.study_input import StudyInput
 from interp.tables import rows_of
 from interp.text import VOCABULARY_CLASSES
 

@@ -7,7 +7,7 @@ from interp import tables
 from interp.studies.code_study import STUDY
 from interp.studies.code_verdicts import ALIKE, SCOPE, isolation_verdict, isolations, token_verdict
 from interp.studies.publishing import run_study
-from interp.studies.study import MissingCheckpoint, StudyInput
+from interp.studies.study_input import MissingCheckpoint, StudyInput
 from interp.tables import rows_of
 
 SOURCE = "def area(r):\n    return [3.14 * r**2]  # of a circle (round)\n'''\n(\n'''\n"

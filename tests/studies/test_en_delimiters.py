@@ -3,7 +3,7 @@ import pytest
 from interp import tables
 from interp.analyses.delimiters import DELIMITERS, GROUPS
 from interp.studies.en_delimiters import STUDY, shared_verdict
-from interp.studies.study import StudyInput
+from interp.studies.study_input import StudyInput
 from interp.tables import rows_of
 
 

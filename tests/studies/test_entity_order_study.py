@@ -20,7 +20,7 @@ from interp.studies.entity_order import STUDY
 from interp.studies.entity_order_verdicts import verdicts
 from interp.studies.entity_texts import CARRIERS, ENTITIES, ORDINARY_PAIRS
 from interp.studies.publishing import run_study
-from interp.studies.study import MissingCheckpoint, StudyInput
+from interp.studies.study_input import MissingCheckpoint, StudyInput
 from interp.tables import rows_of
 
 BOTH = (FIRST_BYTE, SECOND_WORD)

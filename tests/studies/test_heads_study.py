@@ -6,7 +6,7 @@ from interp.errors import InputError
 from interp.reports.chart import Chart
 from interp.studies.heads import STUDY, TOGETHER, over_all_verdict, within_layers_verdict
 from interp.studies.models import PER_HEAD
-from interp.studies.study import MissingCheckpoint, StudyInput
+from interp.studies.study_input import MissingCheckpoint, StudyInput
 from interp.tables import analysis_table, rows_of
 
 WORDS = {

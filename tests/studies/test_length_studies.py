@@ -16,7 +16,7 @@ from interp.studies.length_verdicts import (
 )
 from interp.studies.published import FAMILY, PUBLISHED
 from interp.studies.rope_scaling_verdicts import scaling_verdict
-from interp.studies.study import StudyInput
+from interp.studies.study_input import StudyInput
 from interp.tables import rows_of
 
 BANDS = ["positions 0-7", "positions 8-15", "positions 16-31"]

@@ -11,7 +11,7 @@ from interp.studies.loss_tables import losses_of, seed_differences
 from interp.studies.loss_training import SAME_WINDOWS, recorded_runs, training_table
 from interp.studies.loss_verdicts import method_verdict, training_verdicts
 from interp.studies.models import PER_HEAD
-from interp.studies.study import MissingCheckpoint, StudyInput
+from interp.studies.study_input import MissingCheckpoint, StudyInput
 from interp.tables import rows_of
 
 pytestmark = pytest.mark.usefixtures("cache")

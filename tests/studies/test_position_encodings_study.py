@@ -19,7 +19,7 @@ from interp.studies.position_encoding_verdicts import (
 )
 from interp.studies.position_encodings import STUDY
 from interp.studies.published import FAMILY, PUBLISHED
-from interp.studies.study import MissingCheckpoint, StudyInput
+from interp.studies.study_input import MissingCheckpoint, StudyInput
 from interp.tables import analysis_table, rows_of
 from interp.training import family as trained_family
 

@@ -14,7 +14,7 @@ from interp.model.config import LearnedAbsoluteConfig
 from interp.studies.position_loss_page import band_tables, position_chart, position_loss_page
 from interp.studies.position_losses import position_losses
 from interp.studies.reading import increments_of
-from interp.studies.study import StudyInput
+from interp.studies.study_input import StudyInput
 from interp.tables import rows_of
 
 WORDS = "Words that stand in a row, 一个字接着一个字。 "

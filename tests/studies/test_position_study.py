@@ -6,7 +6,7 @@ from interp import checkpoints, notebook
 from interp.studies.position_study import STUDY
 from interp.studies.position_texts import CHINESE, ENGLISH, TEXTS
 from interp.studies.publishing import run_study
-from interp.studies.study import MissingCheckpoint, StudyInput
+from interp.studies.study_input import MissingCheckpoint, StudyInput
 from interp.tables import rows_of
 
 

@@ -12,7 +12,8 @@ from interp.reports.verdicts import Verdict
 from interp.studies import text_files
 from interp.studies.publishing import NOT_COMPARABLE, run_study
 from interp.studies.registry import STUDIES
-from interp.studies.study import Finding, MissingText, Study, StudyInput
+from interp.studies.study import Finding, Study
+from interp.studies.study_input import MissingText, StudyInput
 from interp.studies.text_files import text_record
 
 ROOT = Path(__file__).parent.parent.parent

@@ -2,7 +2,7 @@ import pytest
 
 from interp.errors import CheckpointError, InputError, UsageError
 from interp.extraction.interventions import Intervention
-from interp.studies.study import MissingCheckpoint, MissingText, StudyInput
+from interp.studies.study_input import MissingCheckpoint, MissingText, StudyInput
 
 
 @pytest.mark.parametrize("spec", ["text.txt", "=text.txt", "en=", "fr=text.txt", "EN=text.txt"])

@@ -6,7 +6,7 @@ import pytest
 
 from interp import tables
 from interp.analyses.byte_classes import byte_classes
-from interp.studies.study import MissingCheckpoint, StudyInput
+from interp.studies.study_input import MissingCheckpoint, StudyInput
 from interp.studies.training_dynamics import RUNS, STUDY, TEXT_BYTES
 from interp.studies.training_dynamics_verdicts import settled_from, verdicts
 from interp.tables import rows_of

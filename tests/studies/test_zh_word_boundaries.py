@@ -10,7 +10,7 @@ from interp.corpus.sources import sample_documents
 from interp.errors import UsageError
 from interp.segmentation import find_segmenter
 from interp.studies.publishing import run_study
-from interp.studies.study import StudyInput
+from interp.studies.study_input import StudyInput
 from interp.studies.zh_word_boundaries import STUDY
 from interp.studies.zh_word_boundary_verdicts import PUBLISHED_AREAS, verdicts
 from interp.tables import LEAD_BYTE_CEILING, rows_of
