@@ -26,7 +26,7 @@ from interp.errors import InputError, OutputError, reason
 from interp.text import Content
 from interp.tokenizer import BYTES, Tokenizer
 
-_FORMAT = "packed-2"
+_FOLDER = "corpora-2"  # a new form of an entry gets a new folder; fingerprints stay
 _PIECE_TOKENS = 1 << 20
 _UNFINISHED = ".packing-"
 _STALE_SECONDS = 86_400.0
@@ -72,12 +72,7 @@ def pack(
     """
     key = hashlib.sha256(
         json.dumps(
-            [
-                _FORMAT,
-                fingerprint,
-                tokenizer.to_dict(),
-                [split.fraction, split.last, sorted(split.hashes)],
-            ]
+            [fingerprint, tokenizer.to_dict(), [split.fraction, split.last, sorted(split.hashes)]]
         ).encode()
     ).hexdigest()
     found = packed(key)
@@ -122,7 +117,7 @@ def packed(key: str) -> PackedCorpus | None:
 
 
 def _entry(key: str) -> Path:
-    return cache_folder() / "corpora" / key
+    return cache_folder() / _FOLDER / key
 
 
 def _ids(content: Content, tokenizer: Tokenizer) -> Iterator[UInt16[np.ndarray, " token"]]:

@@ -15,6 +15,8 @@ from interp.corpus.split import Split, document_hash
 from interp.corpus.windows import n_windows_in, training_windows
 from interp.errors import InputError, OutputError
 
+FOLDER = "corpora-2"
+
 
 @pytest.fixture(autouse=True)
 def cache(monkeypatch, tmp_path):
@@ -109,13 +111,18 @@ def test_the_same_corpus_comes_from_the_cache():
     assert again.tokens.tolist() == first.tokens.tolist()
 
 
+def test_the_fingerprint_that_cards_record_stays_the_same_in_later_versions():
+    known = b'["f", {"kind": "bytes", "separator": 256}, [0.0, 0.0, []]]'
+    assert packed([b"one"]).fingerprint == hashlib.sha256(known).hexdigest()
+
+
 @pytest.mark.parametrize("changed", [{"fingerprint": "g"}, {"split": Split(fraction=1e-9)}])
 def test_other_text_or_another_split_makes_a_new_entry(changed, cache):
     first = packed([b"one"])
     second = packed([b"two"], **changed)
     assert first.fingerprint != second.fingerprint
     assert second.tokens.tolist() == [256, *b"two"]
-    assert len(list((cache / "corpora").iterdir())) == 2
+    assert len(list((cache / FOLDER).iterdir())) == 2
 
 
 def test_the_stream_cannot_be_written_to():
@@ -136,7 +143,7 @@ def test_held_out_documents_are_never_in_the_stream():
 def test_a_corpus_with_nothing_to_train_on_is_refused(contents, cache):
     with pytest.raises(InputError, match="text"):
         packed(contents, split=holding_out(b"held out"))
-    assert list((cache / "corpora").iterdir()) == []
+    assert list((cache / FOLDER).iterdir()) == []
 
 
 def test_a_cache_that_cannot_be_written_is_one_line(cache):
@@ -154,7 +161,7 @@ def test_a_corpus_that_cannot_be_read_leaves_nothing_behind(cache):
 
     with pytest.raises(InputError, match="row 1"):
         pack(documents, fingerprint="f", split=Split(), name="text")
-    assert list((cache / "corpora").iterdir()) == []
+    assert list((cache / FOLDER).iterdir()) == []
 
 
 def test_a_corpus_that_another_process_packed_first_is_taken(cache):
@@ -164,8 +171,8 @@ def test_a_corpus_that_another_process_packed_first_is_taken(cache):
 
     corpus = pack(documents, fingerprint="f", split=Split(), name="text")
     assert corpus.tokens.tolist() == [256, *b"one"]
-    assert [f.name for f in (cache / "corpora").iterdir()] == [corpus.fingerprint]
-    facts = json.loads((cache / "corpora" / corpus.fingerprint / "corpus.json").read_text())
+    assert [f.name for f in (cache / FOLDER).iterdir()] == [corpus.fingerprint]
+    facts = json.loads((cache / FOLDER / corpus.fingerprint / "corpus.json").read_text())
     assert facts["n_bytes"] == 3
 
 
@@ -186,11 +193,11 @@ def cut(file) -> None:
 @pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES.keys())
 def test_a_damaged_entry_is_packed_again(damage, cache):
     key = packed([b"one", b"two"]).fingerprint
-    damage(cache / "corpora" / key)
+    damage(cache / FOLDER / key)
     assert packed_already(key) is None
     again = packed([b"one", b"two"])
     assert again.tokens.tolist() == [256, *b"one", 256, *b"two"]
-    assert [f.name for f in (cache / "corpora").iterdir()] == [key]
+    assert [f.name for f in (cache / FOLDER).iterdir()] == [key]
 
 
 @pytest.mark.parametrize("key", ["../../secret", "", "f" * 64])
@@ -201,12 +208,15 @@ def test_what_the_cache_does_not_keep_is_not_found(key):
 def test_what_a_kill_left_in_the_cache_goes_after_a_day(cache):
     packed([b"one"])
     for name in ("old", "young"):
-        (cache / "corpora" / f".packing-{name}").mkdir()
-        (cache / "corpora" / f".packing-{name}" / "tokens.uint16").write_bytes(b"12")
-    for path in ((cache / "corpora" / ".packing-old"), *(cache / "corpora").glob(".packing-old/*")):
+        (cache / FOLDER / f".packing-{name}").mkdir()
+        (cache / FOLDER / f".packing-{name}" / "tokens.uint16").write_bytes(b"12")
+    for path in (
+        (cache / FOLDER / ".packing-old"),
+        *(cache / FOLDER).glob(".packing-old/*"),
+    ):
         os.utime(path, (0, 0))
     packed([b"two"], fingerprint="g")
-    left = {f.name for f in (cache / "corpora").glob(".packing-*")}
+    left = {f.name for f in (cache / FOLDER).glob(".packing-*")}
     assert left == {".packing-young"}
 
 
