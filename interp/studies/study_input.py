@@ -304,7 +304,9 @@ class StudyInput:
                     reference=reference,
                     held_out_of=held_out_of,
                     warn=self._warnings[language],
-                    progress=self._progress_of(f"{checkpoint.name} on {TEXTS.get(read, read)}"),
+                    progress=self._progress_of(
+                        f"{self._name_of(checkpoint)} on {TEXTS.get(read, read)}"
+                    ),
                 )
             )
         return self.used_tables[key]
@@ -331,7 +333,9 @@ class StudyInput:
                 text,
                 reference,
                 warn=self._warnings[language],
-                progress=self._progress_of(f"probe of {checkpoint.name}, {reference.reference}"),
+                progress=self._progress_of(
+                    f"probe of {self._name_of(checkpoint)}, {reference.reference}"
+                ),
             )
         )
 
@@ -345,6 +349,11 @@ class StudyInput:
     def stage(self, what: str) -> Callable[[int, int | None], None]:
         """A callback for an analysis, which says how far it is with ``what``."""
         return stage(what, self.progress)
+
+    def _name_of(self, checkpoint: Checkpoint) -> str:
+        """Its folder's name: all saved steps of a run are called like the run."""
+        names = [name for name, each in self.used_checkpoints.items() if each is checkpoint]
+        return names[0] if names else checkpoint.name
 
     def _progress_of(self, what: str) -> Progress | None:
         progress = self.progress

@@ -36,13 +36,21 @@ def run_folder(study_checkpoints, tmp_path_factory):
 
 @pytest.mark.usefixtures("cache")
 def test_every_saved_step_and_the_end_are_measured(run_folder, study_corpus):
-    with StudyInput(run_folder, study_corpus) as given:
+    stages = []
+    progress = lambda name, _n_done, _n_all: stages.append(name)  # noqa: E731
+    with StudyInput(run_folder, study_corpus, progress=progress) as given:
         found = STUDY.run(given)
         table = given.extraction(
             given.checkpoint(f"{PER_LAYER}/steps/000100"), "en", limit_bytes=TEXT_BYTES
         )
         wanted = rows_of(byte_classes(table).query("statistic == 'mean' and group == 'space'"))
     names = [f"{PER_LAYER}/steps/000100", f"{PER_LAYER}/steps/000200", PER_LAYER]
+    assert (
+        list(dict.fromkeys(stages))
+        == [  # the end has the weights of the step before
+            f"{name} on {words}" for name in names[:2] for words in ("English", "Chinese")
+        ]
+    )
     for each in found.tables.values():
         assert list(dict.fromkeys(each["checkpoint"])) == names
     assert found.tables["held-out-loss-by-step"]["value"].isna().all()  # none was measured
