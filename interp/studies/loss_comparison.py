@@ -158,7 +158,8 @@ STUDY = Study(
 
 
 def _label(row: Row) -> str:
-    first, second = (row[name].removeprefix("en-zh-") for name in ("checkpoint", "reference"))
+    names = (row[name].removeprefix("en-zh-") for name in ("checkpoint", "reference"))
+    first, second = (name.replace("per-layer-per-head", "per-head") for name in names)
     first, _, seed = first.partition("-seed")
     of_seed = f", seed {seed}" if seed else ""
     is_mean = row["statistic"] == "mean_loss_difference"

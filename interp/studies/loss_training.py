@@ -162,9 +162,13 @@ def _of_same_windows(long: Run, short: Run) -> list[dict[str, Any]]:
             "group": f"steps {shared[0].number:,} to {shared[-1].number:,}",
             "value": float(np.mean(points)),
             "n": len(shared),
-            "note": f"on {long.hardware}, and on {short.hardware}",
+            "note": _on_hardware(long.hardware, short.hardware),
         }
     ]
+
+
+def _on_hardware(long: str, short: str) -> str:
+    return f"both on {long}" if long == short else f"on {long}, and on {short}"
 
 
 def _before_decay(recipe: Recipe) -> dict[str, Any]:

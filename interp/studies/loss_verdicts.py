@@ -65,12 +65,16 @@ def method_verdict(name: str, table: pd.DataFrame, seeds: Sequence[int]) -> Verd
     by_group: dict[str, dict[str, Row]] = {}
     for row in rows:
         by_group.setdefault(row["group"], {})[row["statistic"]] = row
+    of_seeds = [row for row in rows_of(table) if row["statistic"] == "loss_difference"]
+    of_seeds = [row for row in of_seeds if _kind_of(row["checkpoint"]) == name]
     here, answers = [], {}
     for group, found in by_group.items():
         mean, p_value = found["mean_loss_difference"], found["equivalence_p"]["value"]
         said = "not defined" if p_value is None else f"{p_value:.2g}"
         sd = found["sd_loss_difference"]["value"]
-        here.append(f"{_difference_in_words(mean)}, sd {sd:.4f}, equivalence p = {said}")
+        is_higher = [row["value"] > 0 for row in of_seeds if row["group"] == group]
+        counted = f"higher in {sum(is_higher)} of {len(is_higher)} seeds"
+        here.append(f"{_difference_in_words(mean)}, sd {sd:.4f}, {counted}, equivalence p = {said}")
         answers[group] = _method_answer(mean, p_value)
     by_language = [words for group, words in answers.items() if group != BOTH]
     if all(words.startswith(_NEUTRAL) for words in by_language):

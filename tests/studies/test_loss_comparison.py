@@ -213,6 +213,12 @@ def test_the_interval_and_the_test_of_three_seeds():
     assert p_value["note"] == "margin 0.005 nats per byte"
 
 
+def test_a_verdict_says_in_how_many_seeds_the_loss_is_higher():
+    table = seed_differences(of_seeds(-0.001, 0.02, 0.03), [0, 1, 2])
+    said = method_verdict("en-zh-shared", table, [0, 1, 2]).ours
+    assert said.count("higher in 2 of 3 seeds") == 3  # English, Chinese and both are alike here
+
+
 def test_the_mean_of_both_languages_has_their_weights_alike():
     losses = {
         f"en-zh-{kind}-seed{seed}": {"en": 1.0 + english, "zh": 2.0 + chinese}
