@@ -5,9 +5,11 @@ A folder whose files belong together is one process's alone while it writes ther
 And how to tell a file that is absent although there is one by its name: a Git LFS pointer.
 """
 
+import errno
 import os
 import secrets
-from collections.abc import Iterator
+import stat
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -80,6 +82,34 @@ def remove_partial(folder: Path) -> None:
     """Delete what a kill left half-written in ``folder``; nobody must be writing there."""
     for path in folder.glob(f".*{_PARTIAL}"):
         path.unlink(missing_ok=True)
+
+
+def own_file(path: Path) -> Path:
+    """A file of a folder that a program wrote, which may have come from anywhere since.
+
+    Reading through a link would lead out of the folder; a pipe or a device never ends.
+
+    Raises:
+        OSError: It is a link, a folder, a pipe or a device; or it is not there.
+    """
+    return _of_kind(path, stat.S_ISREG, "no regular file")
+
+
+def own_folder(path: Path) -> Path:
+    """A folder in such a folder.
+
+    Raises:
+        OSError: It is a link or a file; or it is not there.
+    """
+    return _of_kind(path, stat.S_ISDIR, "no folder")
+
+
+def _of_kind(path: Path, is_wanted: Callable[[int], bool], otherwise: str) -> Path:
+    mode = path.lstat().st_mode
+    if not is_wanted(mode):
+        words = "a link, which is not followed" if stat.S_ISLNK(mode) else otherwise
+        raise OSError(errno.EINVAL, words, str(path))
+    return path
 
 
 def make_folder(folder: Path) -> None:

@@ -1,9 +1,18 @@
+import os
 import threading
 
 import pytest
 
 from interp.errors import OutputError
-from interp.files import is_partial, locked, make_folder, remove_partial, replacing
+from interp.files import (
+    is_partial,
+    locked,
+    make_folder,
+    own_file,
+    own_folder,
+    remove_partial,
+    replacing,
+)
 
 
 def test_a_file_appears_whole_and_nothing_is_left_beside_it(tmp_path):
@@ -94,3 +103,22 @@ def test_a_folder_to_which_nothing_was_written_is_gone_again(tmp_path):
     with pytest.raises(KeyboardInterrupt), locked(tmp_path / "not" / "there"):
         raise KeyboardInterrupt
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_a_folder_brought_along_is_no_link_and_no_pipe(tmp_path):
+    (tmp_path / "file").touch()
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "link").symlink_to("file")
+    (tmp_path / "folder-link").symlink_to("folder")
+    os.mkfifo(tmp_path / "pipe")
+    assert own_file(tmp_path / "file") == tmp_path / "file"
+    assert own_folder(tmp_path / "folder") == tmp_path / "folder"
+    for name in ("link", "folder-link", "folder", "pipe"):
+        with pytest.raises(OSError, match=r"link|no regular file"):
+            own_file(tmp_path / name)
+    for name in ("link", "folder-link", "file", "pipe"):
+        with pytest.raises(OSError, match=r"link|no folder"):
+            own_folder(tmp_path / name)
+    for own in (own_file, own_folder):
+        with pytest.raises(FileNotFoundError):
+            own(tmp_path / "absent")
