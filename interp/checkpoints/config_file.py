@@ -36,7 +36,7 @@ LONGEST_NAME = 200
 _MOST_CONFIG_BYTES = 64 << 20
 _TOO_LARGE = 2**63
 _COUNTS = {"step", "n_steps", "n_bytes_seen", "n_documents", "n_bytes"}
-_NUMBERS = {"wall_seconds", "nats_per_byte", "bits_per_byte", "passes"}
+_AMOUNTS = {"wall_seconds", "nats_per_byte", "bits_per_byte", "passes"}
 _BY_CORPUS = ("corpora", "held_out_loss", "baselines")
 _HASH = re.compile("[0-9a-f]{16}")
 
@@ -185,7 +185,11 @@ def _with_unknowns(config: dict[str, Any]) -> dict[str, Any]:
 
 
 def _check_numbers(facts: dict[str, Any], prefix: str) -> None:
-    kinds = {"a count": (_COUNTS, _is_count), "a number": (_NUMBERS, _is_number)}
+    kinds = {
+        "a count": (_COUNTS, _is_count),
+        "a number from 0": (_AMOUNTS, lambda value: _is_number(value) and value >= 0),
+        "true or false": ({"is_done"}, lambda value: isinstance(value, bool)),
+    }
     for kind, (keys, is_of_kind) in kinds.items():
         for key in keys & facts.keys():
             if facts[key] is not None and not is_of_kind(facts[key]):

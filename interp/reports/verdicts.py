@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from interp.reports.markup import Html, escape, joined
+from interp.text import one_line
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,10 @@ def side_by_side(caption: str, head: Sequence[str], rows: Sequence[Sequence[str]
         head: Titles of the columns.
         rows: As many cells each, already written as they are to be read.
     """
-    titles = joined(Html(f'<th scope="col"{_side(i)}>{escape(t)}</th>') for i, t in enumerate(head))
+    titles = joined(
+        Html(f'<th scope="col"{_side(i)}>{escape(one_line(title))}</th>')
+        for i, title in enumerate(head)
+    )
     body = joined(Html(f"<tr>{_cells(row)}</tr>") for row in rows)
     return Html(
         f'<figure class="chart"><figcaption>{escape(caption)}</figcaption>'
@@ -60,8 +64,8 @@ def _verdict(each: Verdict) -> Html:
 
 def _cells(row: Sequence[str]) -> Html:
     first, *others = row
-    cells = [Html(f'<th scope="row">{escape(first)}</th>')]
-    cells += [Html(f"<td{_side(1)}>{escape(words)}</td>") for words in others]
+    cells = [Html(f'<th scope="row">{escape(one_line(first))}</th>')]
+    cells += [Html(f"<td{_side(1)}>{escape(one_line(words))}</td>") for words in others]
     return joined(cells)
 
 

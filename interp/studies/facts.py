@@ -5,8 +5,12 @@ from typing import Any
 
 from interp.checkpoints import Checkpoint
 from interp.checkpoints.card import beside_rotation, split_in_words
+from interp.checkpoints.folder import CONFIG_FILE
+from interp.errors import CheckpointError, RecipeError
 from interp.model import RopeConfig
 from interp.text import counted
+from interp.training.recipe import Recipe
+from interp.training.recipe_file import recipe_from_dict
 
 UNKNOWN = "not known"
 
@@ -75,6 +79,21 @@ def model_in_words(checkpoint: Checkpoint) -> str:
         + (f", at most {bound:g}" if bound else "")
         + beside_rotation(dataclasses.asdict(position))
     )
+
+
+def recipe_of(checkpoint: Checkpoint) -> Recipe | None:
+    """How it was trained; None where that is not known.
+
+    Raises:
+        CheckpointError: What its config has is no recipe.
+    """
+    values = checkpoint.config["recipe"]
+    try:
+        return None if values is None else recipe_from_dict(values)
+    except RecipeError as error:
+        raise CheckpointError(
+            f"load checkpoint {checkpoint.folder}: {CONFIG_FILE}: {error}", error.hint
+        ) from error
 
 
 def _tokens_in_words(tokenizer: dict[str, Any]) -> str:

@@ -133,8 +133,8 @@ def run(given: StudyInput) -> Finding:
     warnings += [*misnamed(given), *read_otherwise(given, losses, recorded)]
     if unrecorded:
         warnings.append(
-            f"{', '.join(unrecorded)} came without {METRICS_FILE}: how their training went is "
-            "not shown"
+            f"{', '.join(unrecorded)} came without {METRICS_FILE} or a recipe: how their training "
+            "went is not shown"
         )
     return Finding(
         question=_QUESTION,

@@ -1,7 +1,7 @@
 """Losses of checkpoints on the same text, and what their differences are."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,10 +11,10 @@ from jaxtyping import Float, Int
 from interp.analyses.seeds import MARGIN_NATS, equivalence, seed_interval
 from interp.analyses.statistics import clustered_mean, paired_difference
 from interp.checkpoints import Checkpoint
+from interp.studies.facts import recipe_of
 from interp.studies.models import PER_HEAD, PER_LAYER, ROPE, SEEDS, SHARED, of_seed
 from interp.studies.study_input import LANGUAGES, StudyInput
 from interp.tables import analysis_table, joined_notes
-from interp.training.recipe import Optimization
 
 VARIANTS = {SHARED: "shared", PER_LAYER: "per-layer"}
 """Models with learned increments, by the name of their checkpoints."""
@@ -90,7 +90,8 @@ def complete_seeds(given: StudyInput) -> list[int]:
 
 def seed_of(checkpoint: Checkpoint) -> int | None:
     """The seed of its training; None if that is not known."""
-    return (checkpoint.config["recipe"] or {}).get("seed")
+    recipe = recipe_of(checkpoint)
+    return None if recipe is None else recipe.seed
 
 
 def misnamed(given: StudyInput) -> list[str]:
@@ -305,15 +306,13 @@ def trained_differently(
 
 def _training(checkpoint: Checkpoint) -> dict[str, Any]:
     """What must agree for two models to be trained alike, by the name that a reader knows."""
-    config, recipe = checkpoint.config, checkpoint.config["recipe"] or {}
-    given = recipe.get("optimization")
+    config, recipe = checkpoint.config, recipe_of(checkpoint)
     return {
         "model": checkpoint.model.config.to_dict() | {"position": None},
-        "seed": recipe.get("seed"),
-        "corpora": recipe.get("corpora"),
-        # a recipe from before a setting was there has its default
-        "optimization": asdict(Optimization()) | given if isinstance(given, dict) else given,
-        "autocast": recipe.get("autocast"),
+        "seed": recipe and recipe.seed,
+        "corpora": recipe and recipe.corpora,
+        "optimization": recipe and recipe.optimization,
+        "autocast": recipe and recipe.autocast,
         "text": _sizes(config["corpora"]),
         "step": config["step"],
         "bytes seen": config["n_bytes_seen"],

@@ -9,13 +9,13 @@ import pandas as pd
 
 from interp.reports.chart import Chart
 from interp.reports.line_chart import Axis, Line, Panel, line_chart
+from interp.studies.facts import recipe_of
 from interp.studies.loss_tables import VARIANTS
 from interp.studies.models import ROPE, SEEDS, of_seed
 from interp.studies.study_input import StudyInput
 from interp.studies.training_record import Step, in_points, recorded_steps
 from interp.tables import analysis_table, rows_of
 from interp.training.recipe import Recipe
-from interp.training.recipe_file import recipe_from_dict
 
 STEPS_OF_A_POINT = 100
 """Steps whose training losses are one point of a curve: single steps are noisy."""
@@ -60,7 +60,7 @@ def recorded_runs(given: StudyInput, seeds: Sequence[int]) -> dict[str, Run]:
 
     Raises:
         InputError: A record cannot be read, or is not one.
-        RecipeError: The recipe of such a run is none.
+        CheckpointError: The recipe of such a run is none.
     """
     found = {}
     kinds = (ROPE, *VARIANTS)
@@ -69,9 +69,10 @@ def recorded_runs(given: StudyInput, seeds: Sequence[int]) -> dict[str, Run]:
     for name, kind, reference in named:
         steps = recorded_steps(given, name)
         if steps:
-            config = given.checkpoint(name).config
-            recipe, hardware = recipe_from_dict(config["recipe"] or {}), config["hardware"]
-            found[name] = Run(name, kind, reference, steps, recipe, hardware or "")
+            checkpoint = given.checkpoint(name)
+            recipe, hardware = recipe_of(checkpoint), checkpoint.config["hardware"] or ""
+            if recipe is not None:
+                found[name] = Run(name, kind, reference, steps, recipe, hardware)
     return found
 
 

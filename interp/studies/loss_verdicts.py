@@ -10,7 +10,7 @@ from interp.reports.chart import estimate_text
 from interp.reports.verdicts import Verdict
 from interp.studies.loss_tables import BOTH, VARIANTS
 from interp.studies.loss_training import JUMP_NORM, JUMPS, LARGEST_NORM, SAME_WINDOWS
-from interp.studies.models import ROPE, SEEDS
+from interp.studies.models import ROPE, SEEDS, kind_of
 from interp.studies.published import LOSS_NATS
 from interp.tables import Row, rows_of, select
 
@@ -36,12 +36,10 @@ def checkpoint_verdict(name: str, table: pd.DataFrame) -> Verdict:
 def per_head_verdict(table: pd.DataFrame) -> Verdict:
     """What `loss_tables.differences` say of the per-head model beside those of its seed."""
     rows = rows_of(table)
-    here = [
-        f"{_difference_in_words(row)} from {_KINDS[_kind_of(row['reference'])]}" for row in rows
-    ]
+    here = [f"{_difference_in_words(row)} from {_KINDS[kind_of(row['reference'])]}" for row in rows]
     far = [row for row in rows if abs(row["value"]) >= MARGIN_NATS]
     said = [
-        f"{_direction(row)} than {_KINDS[_kind_of(row['reference'])]} in {row['group']}"
+        f"{_direction(row)} than {_KINDS[kind_of(row['reference'])]} in {row['group']}"
         for row in far
     ]
     answer = ", ".join(said) or f"it has, to within {MARGIN_NATS} nats per byte"
@@ -66,7 +64,7 @@ def method_verdict(name: str, table: pd.DataFrame, seeds: Sequence[int]) -> Verd
     for row in rows:
         by_group.setdefault(row["group"], {})[row["statistic"]] = row
     of_seeds = [row for row in rows_of(table) if row["statistic"] == "loss_difference"]
-    of_seeds = [row for row in of_seeds if _kind_of(row["checkpoint"]) == name]
+    of_seeds = [row for row in of_seeds if kind_of(row["checkpoint"]) == name]
     here, answers = [], {}
     for group, found in by_group.items():
         mean, p_value = found["mean_loss_difference"], found["equivalence_p"]["value"]
@@ -93,7 +91,7 @@ def training_verdicts(table: pd.DataFrame) -> list[Verdict]:
     if not rows:
         return []
     of_kinds = {
-        kind: [row for row in rows if _kind_of(row["checkpoint"]) == kind] for kind in _KINDS
+        kind: [row for row in rows if kind_of(row["checkpoint"]) == kind] for kind in _KINDS
     }
     return [_jumps_verdict(of_kinds), *_rounding_verdict(rows)]
 
@@ -194,8 +192,3 @@ def _difference_in_words(row: Row) -> str:
     if row["value"] is None:
         return f"{row['group']} {row['note']}"
     return f"{row['group']} {estimate_text(row, '+.4f')}"
-
-
-def _kind_of(name: str) -> str:
-    """The name of the long run of its kind."""
-    return name.partition("-seed")[0]

@@ -6,7 +6,7 @@ import interp
 from interp import tables
 from interp.checkpoints import Checkpoint
 from interp.checkpoints.save import versions
-from interp.files import make_folder
+from interp.files import make_folder, own_file
 from interp.reports import page as pages
 from interp.reports.gallery import write_gallery
 from interp.reports.verdicts import verdict_list
@@ -84,6 +84,8 @@ def write_study(
     for made in (folder, reports):
         make_folder(made)
     for path, content in contents.items():
+        if path.is_symlink():  # not the file that it leads to, which is not a study's
+            path.unlink()
         write_text(path, content)
     for path in folder.glob("*.csv"):
         if path not in contents and _is_analysis_table(path):  # of a run that found more
@@ -92,8 +94,12 @@ def write_study(
 
 
 def _is_analysis_table(path: Path) -> bool:
-    with path.open("rb") as file:
-        return file.readline().rstrip() == ",".join(tables.COLUMNS).encode()
+    head = ",".join(tables.COLUMNS).encode()
+    try:
+        with own_file(path).open("rb") as file:
+            return file.readline(len(head) + 2).rstrip() == head
+    except OSError:  # not of a study's making
+        return False
 
 
 def _reference_arguments(given: StudyInput) -> str:

@@ -17,6 +17,8 @@ from interp.extraction.interventions import Intervention
 from interp.segmentation.gaps import Reference
 from interp.segmentation.treebank import Treebank, read_treebank
 from interp.segmentation.treebank_reference import TreebankReference
+from interp.studies.facts import model_in_words
+from interp.studies.models import is_as_named
 from interp.studies.reading import (
     Progress,
     Warnings,
@@ -181,7 +183,7 @@ class StudyInput:
 
         Raises:
             MissingCheckpoint: There is none.
-            CheckpointError: It is damaged.
+            CheckpointError: It is damaged, or not the model that its name says.
         """
         key = name if rope_scaling is None else f"{name} ({rope_scaling})"
         if key not in self.used_checkpoints:
@@ -190,9 +192,16 @@ class StudyInput:
                     f"there is no checkpoint {name} in {shown(str(self.checkpoints))}",
                     f"Train it with its recipe, or name the folder that has a folder {name}.",
                 )
-            self.used_checkpoints[key] = checkpoints.load(
+            found = checkpoints.load(
                 self.checkpoints / name, device=self.device, rope_scaling=rope_scaling
             )
+            if not is_as_named(name, found.model.config):
+                raise CheckpointError(
+                    f"load checkpoint {shown(str(self.checkpoints / name))}: this name is for "
+                    f"another model; here are {model_in_words(found)}",
+                    "docs/text.md says how the models of the studies are trained.",
+                )
+            self.used_checkpoints[key] = found
         return self.used_checkpoints[key]
 
     def has_text(self, language: str) -> bool:

@@ -1,5 +1,7 @@
 """Study: how the increments of a model come to be what they are, step by step of its training."""
 
+from pathlib import Path
+
 import pandas as pd
 
 from interp.analyses.byte_classes import byte_classes
@@ -8,6 +10,7 @@ from interp.corpus.files import shown
 from interp.extraction.saturation import saturated_shares
 from interp.reports.pictures import value_picture
 from interp.studies.facts import training_in_words
+from interp.studies.loss_tables import seed_of
 from interp.studies.models import PER_LAYER, SEEDS, of_seed
 from interp.studies.study import Finding, Study
 from interp.studies.study_input import LANGUAGES, MissingCheckpoint, StudyInput
@@ -19,7 +22,9 @@ from interp.studies.training_dynamics_verdicts import (
 )
 from interp.tables import analysis_table, rows_of, select
 
-RUNS = {PER_LAYER: "long run"} | {of_seed(PER_LAYER, seed): f"seed {seed}" for seed in SEEDS}
+SEED_OF_RUN = {of_seed(PER_LAYER, seed): seed for seed in SEEDS}
+
+RUNS = {PER_LAYER: "long run"} | {name: f"seed {seed}" for name, seed in SEED_OF_RUN.items()}
 """Runs whose steps may have been saved, and what a reader calls them."""
 
 TEXT_BYTES = 100_000
@@ -55,7 +60,7 @@ _LIMITS = (
 
 def run(given: StudyInput) -> Finding:
     """Classes of bytes and word boundaries at every saved step of the per-layer models."""
-    runs, unfinished = _saved_steps(given)
+    runs, left_out = _saved_steps(given)
     classes, areas, saturation = [], [], []
     for steps in runs.values():
         for name in steps:
@@ -89,7 +94,7 @@ def run(given: StudyInput) -> Finding:
         sections=sections(runs, found, losses, finished),
         limits=_LIMITS,
         warnings=[
-            *(f"{run_name} is left out: its training is not done" for run_name in unfinished),
+            *left_out,
             *(
                 f"only {len(steps)} steps of {run_name} were saved"
                 for run_name, steps in runs.items()
@@ -117,33 +122,55 @@ def _saved_steps(given: StudyInput) -> tuple[dict[str, dict[str, int]], list[str
     rate had fallen already.
 
     Returns:
-        The runs by what a reader calls them, and those that are not finished.
+        The runs by what a reader calls them, and a line for each run or step that is left out.
     """
-    runs, unfinished = {}, []
+    runs, left_out = {}, []
     for folder, run_name in RUNS.items():
-        paths = sorted((given.checkpoints / folder / "steps").glob("*"))
-        saved = [f"{folder}/steps/{path.name}" for path in paths]
+        saved = [f"{folder}/steps/{path.name}" for path in _folders(given, folder)]
         saved = [name for name in saved if given.has_checkpoint(name)]
         if not saved:
             continue
-        if not given.has_checkpoint(folder) or not given.checkpoint(folder).config.get("is_done"):
-            unfinished.append(run_name)
+        why = _why_not(given, folder)
+        if why:
+            left_out.append(f"{run_name} is left out: {why}")
             continue
-        on_the_way = [name for name in saved if not given.checkpoint(name).config.get("is_done")]
-        step_of = {name: given.checkpoint(name).config["step"] or 0 for name in on_the_way}
-        last = given.checkpoint(folder).config["step"] or 0
-        steps = {name: step for name, step in step_of.items() if 0 < step < last}
+        last, seed = given.checkpoint(folder).config["step"], seed_of(given.checkpoint(folder))
+        steps = {}
+        for name in saved:
+            checkpoint = given.checkpoint(name)
+            step = checkpoint.config["step"]
+            if checkpoint.config.get("is_done"):
+                continue
+            if step and step < last and seed_of(checkpoint) == seed:
+                steps[name] = step
+            else:
+                left_out.append(f"{name} is left out: it is no earlier step of {run_name}")
         runs[run_name] = dict(sorted(steps.items(), key=lambda item: item[1])) | {folder: last}
     if not runs:
-        where = f"in {shown(str(given.checkpoints))}"
-        problem = f"no step of {' or '.join(RUNS)} is saved {where}"
-        if unfinished:
-            problem = f"the training of {', '.join(unfinished)} {where} is not done"
         raise MissingCheckpoint(
-            problem,
+            "; ".join(left_out)
+            or f"no step of {' or '.join(RUNS)} is saved in {shown(str(given.checkpoints))}",
             "Train one with keeping.keep_steps in its recipe; saved steps are not shipped.",
         )
-    return runs, unfinished
+    return runs, left_out
+
+
+def _folders(given: StudyInput, name: str) -> list[Path]:
+    """The folders of the steps that a run saved; links are not followed."""
+    steps = given.checkpoints / name / "steps"
+    return [] if steps.is_symlink() else sorted(p for p in steps.glob("*") if not p.is_symlink())
+
+
+def _why_not(given: StudyInput, name: str) -> str | None:
+    """Why a run with saved steps cannot be shown; None if it can."""
+    if not given.has_checkpoint(name) or not given.checkpoint(name).config.get("is_done"):
+        return "its training is not done"
+    if not given.checkpoint(name).config["step"]:
+        return "its config does not say at which step it ended"
+    wanted, found = SEED_OF_RUN.get(name), seed_of(given.checkpoint(name))
+    if wanted is not None and found not in (wanted, None):
+        return f"it was trained with seed {found}"
+    return None
 
 
 def _loss_rows(given: StudyInput, runs: Runs) -> pd.DataFrame:

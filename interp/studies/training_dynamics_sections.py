@@ -10,11 +10,11 @@ from interp.reports.line_chart import Axis, Line, Panel, line_chart
 from interp.reports.page import Section
 from interp.reports.series import Series
 from interp.reports.step_chart import step_chart
+from interp.studies.facts import recipe_of
 from interp.studies.study_input import LANGUAGES
 from interp.studies.training_dynamics_verdicts import CHANCE, LETTER, SPACE, Runs, ceiling_of
 from interp.tables import Row, rows_of, select
 from interp.training.recipe import Optimization
-from interp.training.recipe_file import recipe_from_dict
 
 SHOWN_CLASSES = {
     LETTER: "en",
@@ -145,8 +145,8 @@ def _rates_in_words(finished: Mapping[str, Checkpoint]) -> str:
     """The learning rate on the way, of all runs that have the same together."""
     runs_of: dict[str, list[str]] = {}
     for run_name, checkpoint in finished.items():
-        recipe = checkpoint.config["recipe"]
-        words = _rate_in_words(recipe_from_dict(recipe).optimization) if recipe else "is not known"
+        recipe = recipe_of(checkpoint)
+        words = _rate_in_words(recipe.optimization) if recipe else "is not known"
         runs_of.setdefault(words, []).append(run_name)
     if len(runs_of) == 1:
         return f"The learning rate {next(iter(runs_of))}."

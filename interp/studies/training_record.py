@@ -1,14 +1,16 @@
 """What a training run wrote down of each of its steps."""
 
 import json
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from interp.corpus.files import shown
 from interp.errors import InputError, reason
+from interp.files import own_file
 from interp.studies.study_input import StudyInput
 from interp.training.train import METRICS_FILE
+
+_TOO_LARGE = 2**63
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,7 @@ def recorded_steps(given: StudyInput, name: str) -> list[Step]:
     """
     path = given.checkpoints / name / METRICS_FILE
     try:
-        lines = path.read_text("utf-8").splitlines()
+        lines = own_file(path).read_text("utf-8").splitlines()
     except FileNotFoundError:
         return []
     except (OSError, UnicodeError) as error:
@@ -53,9 +55,7 @@ def recorded_steps(given: StudyInput, name: str) -> list[Step]:
         try:
             entry = json.loads(line)
             step = Step(entry["step"], float(entry["loss_nats"]), float(entry["gradient_norm"]))
-            numbers = (step.loss_nats, step.gradient_norm)
-            if type(step.number) is not int or not all(map(math.isfinite, numbers)):
-                raise ValueError("not a step, a loss and a norm")
+            _require_step(step, after=found[-1].number if found else 0)
         except (ValueError, KeyError, TypeError, RecursionError, OverflowError) as error:
             raise InputError(
                 f"{shown(str(path))}: line {number} is no step of a training run",
@@ -63,3 +63,10 @@ def recorded_steps(given: StudyInput, name: str) -> list[Step]:
             ) from error
         found.append(step)
     return found
+
+
+def _require_step(step: Step, after: int) -> None:
+    """Raise `ValueError` for what no step of a training can be."""
+    is_next = type(step.number) is int and after < step.number < _TOO_LARGE
+    if not (is_next and abs(step.loss_nats) < _TOO_LARGE and 0 <= step.gradient_norm < _TOO_LARGE):
+        raise ValueError("not a step, a loss and a norm")

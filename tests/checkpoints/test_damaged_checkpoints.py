@@ -2,6 +2,7 @@ import json
 import os
 import shutil
 import struct
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -93,6 +94,8 @@ def test_a_config_that_is_none_is_refused(folder, content):
         ("token_counts", [1, 2], "token_counts"),
         ("token_counts", [-1] * 257, "token_counts"),
         ("recipe", "text", "recipe"),
+        ("is_done", "no", "is_done must be true or false"),
+        ("held_out_loss", {"en": {"nats_per_byte": -5}}, "nats_per_byte must be a number from 0"),
         ("baselines", {"en": {"xz": "2"}}, "baselines.en"),
         ("baselines", {"en": []}, "baselines.en"),
         ("name", ["x"] * 300_000, "name"),
@@ -243,6 +246,12 @@ def test_a_folder_or_a_pipe_instead_of_a_file_is_refused(folder):
     (folder / "config.json").unlink()
     (folder / "config.json").mkdir()
     assert "config.json" in refusal(folder)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names are any bytes on Linux alone")
+def test_weights_under_a_name_that_is_no_utf_8_are_not_called_damaged(folder):
+    said = refusal(folder.rename(folder.with_name(os.fsdecode(b"00\xff02"))))
+    assert "its path is not UTF-8" in said
 
 
 def test_a_folder_that_may_not_be_read_says_so(folder, monkeypatch):

@@ -1,10 +1,12 @@
 import json
+import os
 import shutil
 
 import numpy as np
 import pytest
 
 from interp import checkpoints
+from interp.errors import CheckpointError, InputError
 from interp.model.loss import document_losses
 from interp.studies.loss_comparison import STUDY
 from interp.studies.loss_tables import losses_of, seed_differences
@@ -39,6 +41,13 @@ def recorded(english, chinese, n_bytes=200):
     }
 
 
+CORPORA = {"en": {"train": ["a.txt"], "held_out": ["b.txt"]}}
+
+
+def recipe_with(seed, **others):
+    return {"name": "a run", "seed": seed, "corpora": CORPORA} | others
+
+
 @pytest.fixture
 def all_runs(study_checkpoints, tmp_path):
     """All models; seed s of shared increments 0.1 + s / 10 above RoPE, of per-layer ones below."""
@@ -47,7 +56,7 @@ def all_runs(study_checkpoints, tmp_path):
         for kind, english in (("rope", 2.0), ("shared", 2.1 + seed / 10), ("per-layer", 1.9)):
             folder = tmp_path / "runs" / f"en-zh-{kind}-seed{seed}"
             losses = recorded(english, 3.0)
-            record(folder, recipe={"seed": seed}, is_done=True, held_out_loss=losses)
+            record(folder, recipe=recipe_with(seed), is_done=True, held_out_loss=losses)
     return tmp_path / "runs"
 
 
@@ -117,7 +126,7 @@ def test_with_every_run_checkpoints_and_method_are_judged_apart(all_runs, study_
 
 def test_the_per_head_model_is_compared_with_those_of_its_seed(all_runs, study_corpus):
     losses = recorded(2.0, 2.9)
-    record(all_runs / PER_HEAD, recipe={"seed": 1}, is_done=True, held_out_loss=losses)
+    record(all_runs / PER_HEAD, recipe=recipe_with(1), is_done=True, held_out_loss=losses)
     with StudyInput(all_runs, study_corpus, limit_bytes=4000) as given:
         found = STUDY.run(given)
     rows = rows_of(found.tables["checkpoint-differences"])
@@ -152,7 +161,7 @@ def test_an_unfinished_seed_does_not_count_and_other_text_is_said(all_runs, stud
 
 
 def test_three_runs_of_one_seed_are_no_three_seeds(all_runs, study_corpus):
-    record(all_runs / "en-zh-rope-seed2", recipe={"seed": 0})
+    record(all_runs / "en-zh-rope-seed2", recipe=recipe_with(0))
     record(all_runs / "en-zh-rope-seed1", step=7)
     with StudyInput(all_runs, study_corpus, limit_bytes=4000) as given:
         found = STUDY.run(given)
@@ -248,14 +257,13 @@ def record_steps(folder, losses, norms, *, seed, decay_steps):
         for step, (loss, norm) in enumerate(zip(losses, norms, strict=True), start=1)
     ]
     (folder / "metrics.jsonl").write_text("\n".join(lines), "utf-8")
-    corpora = {"en": {"train": ["a.txt"], "held_out": ["b.txt"]}}
     optimization = {
         "steps": len(losses),
         "warmup_steps": 2,
         "schedule": "constant",
         "decay_steps": decay_steps,
     }
-    recipe = {"name": folder.name, "seed": seed, "corpora": corpora, "optimization": optimization}
+    recipe = recipe_with(seed, optimization=optimization)
     record(folder, recipe=recipe, hardware=f"{seed + 1} CPU threads")
 
 
@@ -330,3 +338,61 @@ def test_a_run_without_a_record_of_its_steps_is_named(all_runs, study_corpus):
     assert "training" not in found.tables
     (warning,) = [words for words in found.warnings if "metrics.jsonl" in words]
     assert "en-zh-per-layer-seed2" in warning
+
+
+def test_a_run_whose_recipe_is_not_known_has_no_way_either(all_runs, study_corpus):
+    record_steps(all_runs / "en-zh-rope", [2.0], [1.0], seed=0, decay_steps=1)
+    record(all_runs / "en-zh-rope", recipe=None)
+    with StudyInput(all_runs, study_corpus, limit_bytes=2000) as given:
+        found = STUDY.run(given)
+    assert any("en-zh-rope, " in words and "or a recipe" in words for words in found.warnings)
+
+
+def test_another_model_under_the_name_is_refused(all_runs, study_corpus):
+    shutil.rmtree(all_runs / "en-zh-rope")
+    shutil.copytree(all_runs / "en-zh-per-layer", all_runs / "en-zh-rope")
+    with (
+        StudyInput(all_runs, study_corpus) as given,
+        pytest.raises(CheckpointError, match="en-zh-rope: this name is for another model; here"),
+    ):
+        STUDY.run(given)
+
+
+def test_a_damaged_recipe_is_named_with_its_checkpoint(all_runs, study_corpus):
+    record(all_runs / "en-zh-rope-seed1", recipe=recipe_with(1.0))
+    with (
+        StudyInput(all_runs, study_corpus) as given,
+        pytest.raises(CheckpointError, match=r"en-zh-rope-seed1: config.json: .*seed must be"),
+    ):
+        STUDY.run(given)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"step": 1, "loss_nats": 1e308, "gradient_norm": 1}',
+        '{"step": 1, "loss_nats": 1, "gradient_norm": NaN}',
+        f'{{"step": 1{"0" * 400}, "loss_nats": 1, "gradient_norm": 1}}',
+        '{"step": 0, "loss_nats": 1, "gradient_norm": 1}',
+        "[" * 100_000,
+    ],
+)
+def test_what_is_no_step_of_a_training_is_refused(all_runs, study_corpus, line):
+    (all_runs / "en-zh-rope" / "metrics.jsonl").write_text(line, "utf-8")
+    with (
+        StudyInput(all_runs, study_corpus) as given,
+        pytest.raises(InputError, match="line 1 is no step of a training run"),
+    ):
+        STUDY.run(given)
+
+
+def test_a_record_of_steps_is_no_pipe_and_no_link(all_runs, study_corpus):
+    path = all_runs / "en-zh-rope" / "metrics.jsonl"
+    for make in (os.mkfifo, lambda path: path.symlink_to("/dev/zero")):
+        make(path)
+        with (
+            StudyInput(all_runs, study_corpus) as given,
+            pytest.raises(InputError, match=r"metrics.jsonl: (no regular file|a link)"),
+        ):
+            STUDY.run(given)
+        path.unlink()

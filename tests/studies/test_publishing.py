@@ -1,4 +1,5 @@
 import hashlib
+import os
 import re
 from pathlib import Path
 
@@ -85,8 +86,17 @@ def test_tables_of_a_run_that_found_more_go_and_other_files_stay(
     folder.mkdir(parents=True)
     (folder / "old.csv").write_text(tables.to_csv(tables.analysis_table([])), "utf-8")
     (folder / "mine.csv").write_text("a,b\n1,2\n", "utf-8")
+    others = {"folder.csv", "gone.csv", "mine.csv", "pipe.csv", "zero.csv"}
+    (folder / "folder.csv").mkdir()
+    (folder / "gone.csv").symlink_to("nowhere")
+    (folder / "zero.csv").symlink_to("/dev/zero")
+    os.mkfifo(folder / "pipe.csv")
+    (tmp_path / "elsewhere").write_text("mine", "utf-8")
+    (folder / "sizes.csv").symlink_to(tmp_path / "elsewhere")
     run_study(STUDY, StudyInput(study_checkpoints, study_corpus), tmp_path)
-    assert sorted(path.name for path in folder.glob("*.csv")) == ["mine.csv", "sizes.csv"]
+    assert {path.name for path in folder.glob("*.csv")} == {"sizes.csv", *others}
+    assert not (folder / "sizes.csv").is_symlink()
+    assert (tmp_path / "elsewhere").read_text("utf-8") == "mine"
 
 
 @pytest.mark.parametrize("study", [each for each in STUDIES.values() if each.texts])

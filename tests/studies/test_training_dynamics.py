@@ -109,6 +109,41 @@ def test_every_run_with_saved_steps_is_shown_beside_the_others(run_folder, study
     assert {trace["name"] for trace in traces} == {"seed 0", "seed 2"}
 
 
+@pytest.mark.usefixtures("cache")
+def test_what_is_no_step_of_the_run_is_said(run_folder, study_checkpoints, study_corpus, tmp_path):
+    recipe = {
+        "name": "a run",
+        "seed": 7,
+        "corpora": {"en": {"train": ["a.txt"], "held_out": ["b.txt"]}},
+    }
+    for name in (PER_LAYER, SEED):
+        shutil.copytree(run_folder / PER_LAYER, tmp_path / name)
+    save_step(study_checkpoints / PER_LAYER, tmp_path / PER_LAYER / "steps/later", 400)
+    save_step(study_checkpoints / PER_LAYER, tmp_path / PER_LAYER / "steps/null", None)
+    save_step(study_checkpoints / PER_LAYER, tmp_path / PER_LAYER / "steps/seed", 50, recipe=recipe)
+    (tmp_path / PER_LAYER / "steps/000120").symlink_to(tmp_path / PER_LAYER / "steps/000100")
+    config = tmp_path / SEED / "config.json"
+    config.write_text(json.dumps(json.loads(config.read_text("utf-8")) | {"recipe": recipe}))
+    with StudyInput(tmp_path, study_corpus, limit_bytes=1_000) as given:
+        found = STUDY.run(given)
+    assert found.warnings == [
+        *(
+            f"{PER_LAYER}/steps/{name} is left out: it is no earlier step of long run"
+            for name in ("later", "null", "seed")
+        ),
+        "seed 0 is left out: it was trained with seed 7",
+        "only 3 steps of long run were saved",
+    ]
+
+
+def test_an_end_without_a_step_is_no_end(run_folder, study_corpus, tmp_path):
+    shutil.copytree(run_folder / PER_LAYER, tmp_path / PER_LAYER)
+    config = tmp_path / PER_LAYER / "config.json"
+    config.write_text(json.dumps(json.loads(config.read_text("utf-8")) | {"step": None}))
+    with pytest.raises(MissingCheckpoint, match="does not say at which step it ended"):
+        STUDY.run(StudyInput(tmp_path, study_corpus))
+
+
 def test_without_saved_steps_the_study_says_which_would_do(study_checkpoints):
     wanted = "no step of en-zh-per-layer or en-zh-per-layer-seed0 or .* is saved in"
     with pytest.raises(MissingCheckpoint, match=wanted) as refused:
