@@ -209,6 +209,10 @@ class Recipe:
                 f"corpora.{name}: held_out_last excludes held_out text and held_out_fraction",
             )
         position = self.model.position
+        parts = (*self.corpora.values(), self.model, position, self.optimization, self.keeping)
+        for part in parts:
+            for key, value in vars(part).items():  # up to there, a count is exact as a float too
+                require(not isinstance(value, int) or value < 2**53, f"{key} must be below 2^53")
         for key in ("scaling", "trained_spans"):
             require(
                 getattr(position, key, None) is None,

@@ -47,8 +47,8 @@ def recipe_from_dict(values: dict[str, Any]) -> Recipe:
         RecipeError: An unknown key, or a value of the wrong type or out of range.
     """
     values = dict(values)
-    _require_known_keys(values)
     try:
+        _require_known_keys(values)
         corpora = _table(values.pop("corpora", {}), "corpora")
         for name in corpora:
             require(
@@ -72,6 +72,8 @@ def recipe_from_dict(values: dict[str, Any]) -> Recipe:
         return Recipe(**parts, **{name: getattr(checked, name) for name in values})
     except ValueError as error:
         raise RecipeError(f"recipe: {error}", "See docs/recipes.md for every key.") from error
+    except RecursionError as error:
+        raise RecipeError("recipe: too many tables, each in the one before it") from error
 
 
 def value_of(written: str) -> Any:
@@ -89,6 +91,8 @@ def _read(name_or_path: str) -> dict[str, Any]:
         return tomllib.loads(text)
     path = Path(name_or_path)
     try:
+        if path.exists() and not (path.is_file() or path.is_dir()):
+            raise RecipeError(f"recipe {name_or_path!r} is no regular file", "Write it to one.")
         return tomllib.loads(path.read_text("utf-8"))
     except OSError as error:
         raise RecipeError(
@@ -103,13 +107,13 @@ def _read(name_or_path: str) -> dict[str, Any]:
 def _set(values: dict[str, Any], setting: str) -> None:
     key, equals, written = setting.partition("=")
     if not equals or not key:
-        raise RecipeError(f"setting {setting!r} is not of the form key=value")
+        raise RecipeError(f"setting {setting!r:.100} is not of the form key=value")
     value = value_of(written)
     *tables, last = key.split(".")
     for table in tables:
         values = values.setdefault(table, {})
         if not isinstance(values, dict):
-            raise RecipeError(f"setting {setting!r}: {table} is not a table of the recipe")
+            raise RecipeError(f"setting {setting!r:.100}: {table} is not a table of the recipe")
     values[last] = value
 
 

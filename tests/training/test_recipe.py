@@ -1,5 +1,6 @@
 import json
 import math
+import os
 import tomllib
 from typing import Any
 
@@ -206,6 +207,12 @@ def test_later_settings_win(written):
         ('name="two\\nlines"', "name"),
         ("name=1\nseed=5", "name"),
         ("optimization.steps=" + "[" * 20_000, "steps"),
+        ("optimization.steps=1" + "0" * 400, "steps must be below 2^53"),
+        ("optimization.batch_size=64" + "0" * 30, "batch_size must be below 2^53"),
+        ("model.n_layers=1" + "0" * 400, "n_layers must be below 2^53"),
+        ("corpora.en.limit_bytes=1" + "0" * 400, "limit_bytes must be below 2^53"),
+        (".".join("a" * 3000) + "=1", "too many tables"),
+        ("corpora.en.held_out." + ".".join("a" * 3000) + "=1", "too many tables"),
     ],
 )
 def test_what_cannot_be_is_refused_by_its_key(written, setting, words):
@@ -260,6 +267,12 @@ def test_what_is_missing_is_named(tmp_path, line, words):
 def test_a_file_that_is_not_toml_is_one_line(tmp_path, content):
     (tmp_path / "recipe.toml").write_bytes(content)
     assert "not TOML" in refusal(str(tmp_path / "recipe.toml"))
+
+
+def test_a_recipe_that_may_never_end_is_not_read(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "pipe", "/dev/zero"):
+        assert "no regular file" in refusal(str(path))
 
 
 @pytest.mark.parametrize("name", ["missing", "..", "a" * 5000, "nul\0byte"])
