@@ -23,6 +23,7 @@ from interp.cache import cache_folder
 from interp.corpus.documents import Document
 from interp.corpus.split import Split
 from interp.errors import InputError, OutputError, reason
+from interp.files import own_file
 from interp.text import Content
 from interp.tokenizer import BYTES, Tokenizer
 
@@ -75,7 +76,7 @@ def pack(
             [fingerprint, tokenizer.to_dict(), [split.fraction, split.last, sorted(split.hashes)]]
         ).encode()
     ).hexdigest()
-    found = packed(key)
+    found = packed(key, tokenizer)
     if found is not None:
         return found
     folder = _entry(key)
@@ -86,7 +87,7 @@ def pack(
             f"pack corpus {name}: cannot write to {folder.parent}: {reason(error)}",
             "Set INTERP_CACHE to a folder with space that can be written.",
         ) from error
-    made = packed(key)
+    made = packed(key, tokenizer)
     if made is None:
         raise OutputError(
             f"pack corpus {name}: what was written to {folder} cannot be read back",
@@ -95,23 +96,26 @@ def pack(
     return made
 
 
-def packed(key: str) -> PackedCorpus | None:
+def packed(key: str, tokenizer: Tokenizer = BYTES) -> PackedCorpus | None:
     """The corpus that the cache keeps under ``key``; None if there is none, or a damaged one.
 
     Args:
         key: The fingerprint of a `PackedCorpus`.
+        tokenizer: What made its tokens.
     """
     if not re.fullmatch("[0-9a-f]{64}", key):
         return None
     try:
-        facts = json.loads((_entry(key) / "corpus.json").read_text("utf-8"))
+        facts = json.loads(own_file(_entry(key) / "corpus.json").read_text("utf-8"))
         n_documents, n_bytes, n_tokens = (
             int(facts[key]) for key in ("n_documents", "n_bytes", "n_tokens")
         )
-        tokens = np.memmap(_entry(key) / "tokens.uint16", dtype="<u2", mode="r")
-    except (OSError, ValueError, KeyError, TypeError):
+        tokens = np.memmap(own_file(_entry(key) / "tokens.uint16"), dtype="<u2", mode="r")
+    except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError):
         return None
     if len(tokens) != n_tokens:  # cut short, as by a full disk
+        return None
+    if tokens.max() >= tokenizer.d_vocab:  # a tenth of a second for 1 GB
         return None
     return PackedCorpus(key, tokens, n_documents, n_bytes)
 
@@ -152,12 +156,12 @@ def _pack_into(
             )
         facts = {"n_documents": n_documents, "n_bytes": n_bytes, "n_tokens": n_tokens}
         (beside / "corpus.json").write_text(json.dumps(facts), "utf-8")
-        if packed(folder.name) is None:
+        if packed(folder.name, tokenizer) is None:
             shutil.rmtree(folder, ignore_errors=True)
         try:
             beside.rename(folder)
         except OSError:
-            if packed(folder.name) is None:  # else another process was first
+            if packed(folder.name, tokenizer) is None:  # else another process was first
                 raise
     finally:
         shutil.rmtree(beside, ignore_errors=True)

@@ -182,8 +182,14 @@ DAMAGES = {
     "the stream is empty": lambda entry: (entry / "tokens.uint16").write_bytes(b""),
     "the facts are cut short": lambda entry: cut(entry / "corpus.json"),
     "the facts are of another kind": lambda entry: (entry / "corpus.json").write_text("[]"),
+    "the facts lie too deep": lambda entry: (entry / "corpus.json").write_text("[" * 100_000),
+    "tokens are no tokens": lambda entry: overwrite(entry / "tokens.uint16"),
     "the facts are gone": lambda entry: (entry / "corpus.json").unlink(),
 }
+
+
+def overwrite(file) -> None:
+    file.write_bytes(b"\xff" * file.stat().st_size)
 
 
 def cut(file) -> None:
