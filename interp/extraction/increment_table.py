@@ -10,7 +10,6 @@ DuckDB, or Polars) reads the signal's folder as it is. The parts of two signals 
 the same row, so join on ``doc`` and ``offset``.
 """
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -27,8 +26,9 @@ from jaxtyping import Float32, Int32
 
 from interp.corpus.files import shown
 from interp.errors import InputError, reason
-from interp.extraction.manifest import COLUMN, MANIFEST, read_manifest
+from interp.extraction.manifest import COLUMN, MANIFEST, folder_name, read_manifest
 from interp.extraction.shards import Shard
+from interp.files import own_file
 from interp.tokenizer import BYTES, ByteTokenizer, CharacterTokenizer, tokenizer_from
 
 DOCUMENTS = "documents.parquet"
@@ -109,7 +109,7 @@ class IncrementTable:
         for path in table._files():
             if not is_whole(path):
                 raise InputError(
-                    f"{path}: missing from the IncrementTable, or damaged",
+                    f"{path}: missing from the IncrementTable, damaged, or a link",
                     "run the same extraction again: it makes only what is missing",
                 )
         return table
@@ -168,7 +168,9 @@ class IncrementTable:
             kinds = {"token": pa.int32(), "n_in_training": pa.int64()}
             kinds |= dict.fromkeys(decided, pa.float32())
             _require_columns(file, kinds)
-            vocabulary = file.read(list(kinds)).to_pandas(ignore_metadata=True)
+            read = file.read(list(kinds))
+            _require_finite(read, decided)
+            vocabulary = read.to_pandas(ignore_metadata=True)
             if vocabulary["token"].tolist() != list(range(self.tokenizer.d_vocab)):
                 raise ValueError(f"its tokens are not 0 to {self.tokenizer.d_vocab - 1}")
             return vocabulary.astype({"n_in_training": "Int64"})
@@ -199,6 +201,7 @@ class IncrementTable:
                     rows = part.read_row_group(group, list(kinds))
                     if any(rows.column(name).null_count for name in KEYS):
                         raise ValueError("a value that tells where a row belongs is null")
+                    _require_finite(rows, names)
                 yield from rows.to_batches(max_chunksize=ROW_GROUP)
 
     def read_documents(self, signal: str = "increment") -> Iterator[DocumentSignal]:
@@ -314,7 +317,7 @@ def is_whole(path: Path) -> bool:
     """Whether a Parquet file is there with its end, which is written last."""
     try:
         # a file, since a path's name could be taken for an address
-        with path.open("rb") as file:
+        with own_file(path).open("rb") as file:
             pq.read_metadata(file)
     except (OSError, pa.ArrowException):
         return False
@@ -334,11 +337,6 @@ def layer_and_head(column: str) -> tuple[int | None, int | None]:
     return (None if layer is None else int(layer)), (None if head is None else int(head))
 
 
-def folder_name(signal: str) -> str:
-    """The signal's name as a folder: every character outside ``[a-z0-9_.-]`` as ``_``."""
-    return re.sub(r"[^a-z0-9_.-]|^\.+", "_", signal)
-
-
 def part_path(folder: Path, signal: str, index: int) -> Path:
     """Where the signal's part number ``index`` lies."""
     return folder / folder_name(signal) / f"part-{index:05d}.parquet"
@@ -353,7 +351,7 @@ def vocabulary_path(folder: Path, signal: str) -> Path:
 def _opened(path: Path) -> Iterator[pq.ParquetFile]:
     """A Parquet file; what a damaged one raises becomes one line that names it."""
     try:
-        with path.open("rb") as file, pq.ParquetFile(file) as parquet:
+        with own_file(path).open("rb") as file, pq.ParquetFile(file) as parquet:
             yield parquet
     except OSError as error:
         if error.errno:  # the system's, such as too many open files
@@ -376,6 +374,13 @@ def _require_columns(file: pq.ParquetFile, kinds: Mapping[str, pa.DataType]) -> 
         index = schema.get_field_index(name)  # -1 also for a name that is there twice
         if index < 0 or schema.field(index).type != kind:
             raise ValueError(f"it has no column {name} of type {kind}")
+
+
+def _require_finite(rows: pa.Table, columns: Sequence[str]) -> None:
+    """What is undefined is null, in a table that was written here."""
+    for name in columns:
+        if not np.isfinite(rows.column(name).drop_null().to_numpy()).all():
+            raise ValueError(f"column {name} has a value that is not finite")
 
 
 def _is_text(offsets: np.ndarray, tokens: np.ndarray) -> bool:

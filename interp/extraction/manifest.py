@@ -2,11 +2,13 @@
 
 import json
 import re
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from interp.errors import InputError, reason
 from interp.extraction.shards import MOST_SHARDS
+from interp.files import own_file, own_folder
 from interp.tokenizer import BYTES, tokenizer_from
 
 FORMAT = "interp IncrementTable"
@@ -22,11 +24,12 @@ def read_manifest(folder: Path) -> dict[str, Any] | None:
     """The manifest in ``folder``, or None where there is none.
 
     Raises:
-        InputError: It cannot be read, or is not the manifest of an IncrementTable.
+        InputError: It cannot be read, is not the manifest of an IncrementTable, or the folder of
+            a signal is a link.
     """
     path = folder / MANIFEST
     try:
-        manifest = json.loads(path.read_bytes())
+        manifest = json.loads(own_file(path).read_bytes())
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
@@ -48,9 +51,24 @@ def read_manifest(folder: Path) -> dict[str, Any] | None:
         raise InputError(
             f"{path}: damaged: fields are missing or wrong", "extract again to a new folder"
         )
-    for signal in manifest["signals"].values():
+    for name, signal in manifest["signals"].items():
         signal.setdefault("sees", "token")  # the first tables do not say it either
+        _refuse_link(folder / folder_name(name))
     return manifest
+
+
+def folder_name(signal: str) -> str:
+    """The signal's name as a folder: every character outside ``[a-z0-9_.-]`` as ``_``."""
+    return re.sub(r"[^a-z0-9_.-]|^\.+", "_", signal)
+
+
+def _refuse_link(parts: Path) -> None:
+    """Before a part is read or written in the folder ``parts``, which need not be there yet."""
+    try:
+        with suppress(FileNotFoundError):
+            own_folder(parts)
+    except OSError as error:
+        raise InputError(f"{parts}: cannot be read: {reason(error)}") from None
 
 
 def _is_well_formed(manifest: dict[str, Any]) -> bool:

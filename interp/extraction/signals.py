@@ -13,7 +13,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from interp.errors import InputError
-from interp.extraction.increment_table import folder_name
+from interp.extraction.manifest import folder_name
 from interp.extraction.reductions import EXAMPLE, hook_signal
 from interp.extraction.signal import Reduction, Signal, TokenColumns, layer_columns
 from interp.model import ModelConfig, RopeConfig, Transformer

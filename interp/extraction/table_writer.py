@@ -132,7 +132,8 @@ def made_with(manifests: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 def remove_half_written(folder: Path) -> None:
     """Clear away what a killed run left half-written."""
     try:
-        for place in (folder, *(path for path in folder.iterdir() if path.is_dir())):
+        inside = (path for path in folder.iterdir() if path.is_dir() and not path.is_symlink())
+        for place in (folder, *inside):
             remove_partial(place)
     except OSError as error:
         raise OutputError(f"{folder}: cannot be written: {reason(error)}") from None
@@ -224,15 +225,15 @@ def finish(folder: Path, manifest: dict[str, Any], n_parts: int) -> IncrementTab
     return IncrementTable.open(folder)
 
 
-def write_part(path: Path, rows: Rows, columns: Mapping[str, np.ndarray]) -> None:
-    """Write one part; NaN, which stands for undefined, becomes null."""
+def write_part(path: Path, rows: Rows, columns: Columns) -> None:
+    """Write one part."""
     keys = {
         "doc": pa.array(rows.doc),
         "offset": pa.array(rows.offset),
         "token": pa.array(rows.token),
         "context": pa.array(rows.context),
     }
-    values = {name: pa.array(column, from_pandas=True) for name, column in columns.items()}
+    values = _values(path, columns)
     with written(path) as file:
         pq.write_table(
             pa.table({**keys, **values}),
@@ -245,9 +246,7 @@ def write_part(path: Path, rows: Rows, columns: Mapping[str, np.ndarray]) -> Non
         )
 
 
-def write_vocabulary(
-    path: Path, columns: Mapping[str, np.ndarray], n_in_training: list[int] | None
-) -> None:
+def write_vocabulary(path: Path, columns: Columns, n_in_training: list[int] | None) -> None:
     """Write what the token alone decides: one row per token of the vocabulary."""
     n_tokens = len(next(iter(columns.values())))
     counts = n_in_training if n_in_training is not None else [None] * n_tokens
@@ -255,11 +254,23 @@ def write_vocabulary(
         {
             "token": pa.array(range(n_tokens), pa.int32()),
             "n_in_training": pa.array(counts, pa.int64()),
-            **{name: pa.array(column) for name, column in columns.items()},
+            **_values(path, columns),
         }
     )
     with written(path) as file:
         pq.write_table(table, file)
+
+
+def _values(path: Path, columns: Columns) -> dict[str, pa.Array]:
+    """Columns of a signal as ``path`` keeps them; NaN, which stands for undefined, is null.
+
+    Raises:
+        InputError: A value is infinite: no table is read that has one.
+    """
+    for name, column in columns.items():
+        if np.isinf(column).any():
+            raise InputError(f"{path}: not written: a value of column {name} would be infinite")
+    return {name: pa.array(column, from_pandas=True) for name, column in columns.items()}
 
 
 def _joined(names: Sequence[Any]) -> str:

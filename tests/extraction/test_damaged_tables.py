@@ -1,11 +1,14 @@
 import json
+import os
 import shutil
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from small_table import NAMES, TEXTS, extract
+from tiny import documents
 
-from interp.errors import InputError
+from interp.errors import InputError, OutputError
 from interp.extraction.increment_table import IncrementTable
 
 
@@ -49,6 +52,50 @@ def test_a_damaged_part_is_named_when_it_is_read(table, content):
     with pytest.raises(InputError, match=r"part-00001.parquet: ") as caught:
         list(IncrementTable.open(table.folder).read_documents())
     assert "\n" not in str(caught.value)
+
+
+def make_pipe(path):
+    path.unlink()
+    os.mkfifo(path)
+
+
+def make_link(path):
+    path.rename(path.parent.parent / "outside")
+    path.symlink_to(path.parent.parent / "outside")
+
+
+@pytest.mark.parametrize("spoil", [make_pipe, make_link])
+@pytest.mark.parametrize(
+    "name", ["documents.parquet", "increment.vocabulary.parquet", "increment/part-00001.parquet"]
+)
+def test_a_pipe_or_link_instead_of_a_file_is_not_read_and_is_made_again(
+    checkpoint, table, spoil, name
+):
+    before = (table.folder / name).read_bytes()
+    spoil(table.folder / name)
+    with pytest.raises(InputError, match=f"{name}: missing .*, damaged, or a link"):
+        IncrementTable.open(table.folder)
+    extract(checkpoint, documents(*TEXTS), table.folder, signals=NAMES)
+    assert not (table.folder / name).is_symlink()
+    assert (table.folder / name).read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("spoil", "name", "words"),
+    [
+        (make_pipe, "manifest.json", "no regular file"),
+        (make_link, "manifest.json", "a link, which is not followed"),
+        (make_link, "increment", "a link, which is not followed"),
+    ],
+)
+def test_a_link_or_pipe_that_says_what_the_table_is_or_where_is_refused(
+    checkpoint, table, spoil, name, words
+):
+    spoil(table.folder / name)
+    with pytest.raises(InputError, match=f"{name}: cannot be read: {words}"):
+        IncrementTable.open(table.folder)
+    with pytest.raises(OutputError, match=f"{name}: cannot be read: {words}"):
+        extract(checkpoint, documents(*TEXTS), table.folder, signals=NAMES)
 
 
 HOSTILE_FIELDS = [
@@ -155,6 +202,14 @@ def minus_one(column):
     return pa.array([-1] * len(column), column.type)
 
 
+def infinite(column):
+    return pa.array([float("inf"), *[1.0] * (len(column) - 1)], column.type)
+
+
+def not_a_number(column):
+    return pa.array([float("nan"), *[1.0] * (len(column) - 1)], column.type)
+
+
 def huge(column):
     return pa.array([2**31 - 1] * len(column), column.type)
 
@@ -191,6 +246,8 @@ def test_documents_with_a_wrong_column_are_refused_in_one_line(table, change):
         with_column("token", huge),
         with_column("offset", minus_one),
         with_column("doc", huge),
+        with_column("L1", infinite),
+        with_column("L1", not_a_number),
     ],
 )
 def test_a_part_with_a_wrong_column_is_refused_in_one_line(table, change):
@@ -209,6 +266,7 @@ def test_a_part_with_a_wrong_column_is_refused_in_one_line(table, change):
         with_column("token", as_null),
         with_column("n_in_training", as_text),
         with_column("L0", as_text),
+        with_column("L0", infinite),
     ],
 )
 def test_a_vocabulary_with_a_wrong_column_is_refused_in_one_line(table, change):

@@ -145,9 +145,12 @@ def own(reduce, columns=("value",)) -> Signal:
         (own(lambda x: x.norm(dim=-1)), r"gives the shape \[1, 25\], not \[1, 25, column\]"),
         (own(lambda x: x[:, :1]), r"gives the shape \[1, 1, 32\]"),
         (own(lambda x: x[..., :3]), "names 1 columns to be read, but its hooks give 3"),
+        (own(lambda x: x[..., :1].abs() / 0), "a value of column value would be infinite"),
     ],
 )
-def test_a_reduction_with_another_shape_is_named(checkpoint, tmp_path, signal, message):
+def test_a_reduction_with_another_shape_or_infinite_values_is_named(
+    checkpoint, tmp_path, signal, message
+):
     with pytest.raises(InputError, match=message):
         table_of(checkpoint, tmp_path, signal)
 
