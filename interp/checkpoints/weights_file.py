@@ -1,5 +1,6 @@
 """Reading the weights: every name, shape and value is checked before the model has them."""
 
+import os
 from pathlib import Path
 
 import torch
@@ -7,7 +8,7 @@ from safetensors import SafetensorError, safe_open
 
 from interp.checkpoints.folder import CONFIG_FILE
 from interp.errors import CheckpointError, reason
-from interp.files import GIT_LFS_POINTER
+from interp.files import GIT_LFS_POINTER, own_file
 from interp.model import ModelConfig, Transformer
 
 
@@ -15,12 +16,13 @@ def read_model(path: Path, architecture: ModelConfig) -> Transformer:
     """The model of a weights file, in float32 and without gradients.
 
     Raises:
-        CheckpointError: It is damaged, does not fit the architecture, or has values that are
-            not finite.
+        CheckpointError: It is damaged, does not fit the architecture, has values that are not
+            finite, or its path is not UTF-8.
     """
     what = f"load checkpoint {path.parent}: {path.name}"
     refuse_git_lfs_pointer(path, what)
     try:
+        str(path).encode()
         with safe_open(path, framework="pt") as file:
             shapes = {name: tuple(file.get_slice(name).get_shape()) for name in file.keys()}  # noqa: SIM118
             model = empty_model(architecture, shapes, what)
@@ -37,6 +39,10 @@ def read_model(path: Path, architecture: ModelConfig) -> Transformer:
                     )
                 state[name] = tensor
                 assert parameter.shape == tensor.shape
+    except UnicodeEncodeError:
+        raise CheckpointError(
+            f"{what}: its path is not UTF-8, and safetensors opens no other", "Rename the folder."
+        ) from None
     except SafetensorError as error:
         raise CheckpointError(
             f"{what} is damaged or not in safetensors format: {str(error).splitlines()[0]}",
@@ -57,10 +63,11 @@ def refuse_git_lfs_pointer(path: Path, what: str) -> None:
         what: What is being read, for the message.
 
     Raises:
-        CheckpointError: It is such a pointer, or cannot be read.
+        CheckpointError: It is such a pointer, no regular file, or cannot be read.
     """
     try:
-        with path.open("rb") as file:
+        file_named = own_file(Path(os.path.realpath(path)))  # a link that the user names is fine
+        with file_named.open("rb") as file:
             head = file.read(len(GIT_LFS_POINTER))
     except OSError as error:
         raise CheckpointError(f"{what}: {reason(error)}") from error

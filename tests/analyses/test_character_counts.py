@@ -1,5 +1,6 @@
 import json
 import math
+import os
 from collections import Counter
 
 import numpy as np
@@ -235,6 +236,9 @@ def test_foreign_cut_and_far_too_large_files_are_refused(tmp_path, monkeypatch):
     pq.write_table(pa.table({"text": ["another table"]}), path)
     with pytest.raises(InputError, match="does not say"):
         CharacterCounts.read(path)
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(InputError, match="no regular file"):
+        CharacterCounts.read(tmp_path / "pipe")
     counts_of("国王国").write(path)
     path.write_bytes(path.read_bytes()[:-20])
     with pytest.raises(InputError):

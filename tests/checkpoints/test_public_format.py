@@ -1,4 +1,5 @@
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -143,6 +144,12 @@ def test_a_file_that_is_no_checkpoint_gives_one_line(tmp_path, content):
         import_checkpoint(tmp_path / "x.pt", tmp_path / "out")
     with pytest.raises(CheckpointError, match="no such file"):
         import_checkpoint(tmp_path / "missing.pt", tmp_path / "out")
+
+
+def test_a_pipe_is_refused_and_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "x.pt")
+    with pytest.raises(CheckpointError, match="no regular file"):
+        import_checkpoint(tmp_path / "x.pt", tmp_path / "out")
 
 
 def test_a_git_lfs_pointer_says_so(tmp_path):
