@@ -20,7 +20,7 @@ from interp.cli.import_ import import_checkpoint
 from interp.cli.inspect import inspect
 from interp.cli.loss_by_position import loss_by_position
 from interp.cli.merge import merge
-from interp.cli.output import INTERRUPTED, use_any_encoding
+from interp.cli.output import INTERRUPTED, STANDARD_OUTPUT, use_any_encoding
 from interp.cli.reference_agreement import reference_agreement
 from interp.cli.report import report
 from interp.cli.study import study
@@ -45,7 +45,7 @@ app = typer.Typer(
 
 def _print_version(is_asked: bool) -> None:
     if is_asked:
-        typer.echo(f"interp {interp.__version__}")
+        sys.stdout.write(f"interp {interp.__version__}\n")
         raise typer.Exit
 
 
@@ -184,7 +184,7 @@ def main(arguments: Sequence[str] | None = None, *, program: typer.Typer = app) 
         # whoever reads has read enough, or the disk is full; at exit it would be tried again
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if not status and not isinstance(error, BrokenPipeError):
-            _say(f"standard output: {reason(error)}")
+            _say(f"{STANDARD_OUTPUT}: {reason(error)}")
         status = status or 1
     sys.exit(status)
 

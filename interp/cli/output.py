@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 TABLE, JSON, CSV = "table", "json", "csv"
 
+STANDARD_OUTPUT = "standard output"
+"""What it is called where it cannot be written to."""
+
 TABLE_WIDTH = 80
 """Columns that every table fits into."""
 
@@ -92,16 +95,17 @@ class Output:
         """
         from interp.text import one_line
 
-        console = _console(sys.stdout)
-        console.width = max(console.width, TABLE_WIDTH)
-        for number, each in enumerate(rendered):
-            if number:
-                console.print()
-            if each.title:
-                console.print(one_line(each.title), style="bold", soft_wrap=True)
-            console.print(each.table)
-            for note in each.notes:
-                console.print(one_line(note))
+        with _standard_output() as stream:
+            console = _console(stream)
+            console.width = max(console.width, TABLE_WIDTH)
+            for number, each in enumerate(rendered):
+                if number:
+                    console.print()
+                if each.title:
+                    console.print(one_line(each.title), style="bold", soft_wrap=True)
+                console.print(each.table)
+                for note in each.notes:
+                    console.print(one_line(note))
 
     @contextmanager
     def progress(self) -> Iterator[Callable[[str, int, int | None], None] | None]:
@@ -240,13 +244,14 @@ def use_any_encoding() -> None:
 
 def write_utf8(words: str) -> None:
     """Write to standard output in UTF-8, whatever the locale: it is for programs."""
-    buffer: Any = getattr(sys.stdout, "buffer", None)
-    if buffer is None:
-        sys.stdout.write(words)
-        return
-    sys.stdout.flush()
-    buffer.write(words.encode("utf-8", "backslashreplace"))
-    buffer.flush()
+    with _standard_output() as stream:
+        buffer: Any = getattr(stream, "buffer", None)
+        if buffer is None:
+            stream.write(words)
+            return
+        stream.flush()
+        buffer.write(words.encode("utf-8", "backslashreplace"))
+        buffer.flush()
 
 
 def log_clock(*, at_once: bool = False) -> Callable[[], bool]:
@@ -262,6 +267,16 @@ def log_clock(*, at_once: bool = False) -> Callable[[], bool]:
         return True
 
     return is_due
+
+
+@contextmanager
+def _standard_output() -> Iterator[Any]:
+    """Standard output, named in an error of it as a file would be."""
+    try:
+        yield sys.stdout
+    except OSError as error:
+        error.filename = STANDARD_OUTPUT
+        raise
 
 
 def _console(stream: Any) -> "Console":

@@ -1,5 +1,6 @@
 """``interp study``: the questions that the shipped checkpoints were trained to answer."""
 
+import sys
 from typing import Annotated
 
 import typer
@@ -56,8 +57,7 @@ def study(
 
     if is_list:
         width = max(map(len, STUDIES)) + 2
-        for each in STUDIES.values():
-            typer.echo(f"{each.name:<{width}}{each.sentence}")
+        sys.stdout.writelines(f"{each.name:<{width}}{each.sentence}\n" for each in STUDIES.values())
         return
     from pathlib import Path
 
