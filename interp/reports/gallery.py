@@ -215,6 +215,7 @@ class _Head(html.parser.HTMLParser):
 
 def _index(title: str, entries: Sequence[Entry]) -> str:
     cards = joined(entry.to_html() for entry in entries)
+    title = _in_line(title) or TITLE
     body = Html(
         f'<div class="page"><header><h1>{isolated(title)}</h1>'
         '<button type="button" class="mode" hidden></button></header>'

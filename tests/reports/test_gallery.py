@@ -72,6 +72,13 @@ def test_titles_sentences_and_pictures_of_pages_stay_text(tmp_path):
     assert "\u202e" not in index_of(tmp_path)
 
 
+def test_a_title_is_one_line_in_which_nothing_acts(tmp_path):
+    write_page(tmp_path / "p.html")
+    index = index_of(tmp_path, title="<script>\x1b[31m\n")
+    assert index.count("&lt;script&gt;␛[31m<") == 2  # in the head and above the pages
+    assert "\x1b" not in index
+
+
 @pytest.mark.parametrize(
     "address",
     ["https://example.org/x.svg", "data:text/html;base64,QUFB", 'data:image/svg+xml;base64,A" x="'],
