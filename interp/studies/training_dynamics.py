@@ -49,7 +49,8 @@ _LIMITS = (
     "from there. The intervals of the areas are simultaneous over the layers of a step, those of "
     "the classes of bytes are not; none is over steps or runs.",
     f"Every step is measured on the same text, at most {TEXT_BYTES // 1000} kB of each language, "
-    "so that the points of a line are not independent of one another.",
+    "so that the points of a line are not independent of one another. Where that is fewer than 20 "
+    "documents the intervals are unreliable, and the tables say so.",
     "A run of another length, batch or learning rate need not go the same way; the layers of the "
     "shipped model are in zh-word-boundaries.",
     "Models on the way are measured as they were in training, in float32; a finished one with its "

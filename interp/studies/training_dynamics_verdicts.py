@@ -101,14 +101,15 @@ def _of_spaces(classes: pd.DataFrame, runs: Runs) -> Verdict:
 def _of_chance(
     by_run: Mapping[str, Mapping[str, list[Row]]], runs: Runs, ceiling: float | None
 ) -> Verdict:
-    said, n_layers, n_left, n_beyond = [], 0, 0, 0
+    said, beyond, n_layers, n_left = [], [], 0, 0
     for run, areas in by_run.items():
         words = []
         for column, rows in areas.items():
             side = _side(rows[-1])
             n_layers += 1
             n_left += side is not None
-            n_beyond += ceiling is not None and _is_beyond(rows[-1], ceiling)
+            if ceiling is not None and _is_beyond(rows[-1], ceiling):
+                beyond.append(f"{column} of {run}" if len(runs) > 1 else column)
             if side is None:
                 words.append(f"{column} not at the end")
                 continue
@@ -119,9 +120,8 @@ def _of_chance(
     verdict = f"{n_left} of {n_layers} layers end on one side of it."
     if ceiling is not None:
         verdict += (
-            f" {n_beyond or 'None'} of them {'are' if n_beyond > 1 else 'is'} surely farther from "
-            f"it than the next character's lead byte alone could be, {ceiling:.3f} or, turned "
-            f"round, {1 - ceiling:.3f}."
+            f" Surely farther from it than the next character's lead byte alone could be, "
+            f"{ceiling:.3f} or, turned round, {1 - ceiling:.3f}: {', '.join(beyond) or 'none'}."
         )
     return Verdict(
         "Layers leave chance at Chinese word boundaries.", _UNPUBLISHED, "; ".join(said), verdict
@@ -196,8 +196,9 @@ def _of_bound(saturation: pd.DataFrame, runs: Runs) -> Verdict:
                     continue
                 share = found[-1]["value"]
                 is_at_end |= share > NOTICEABLE_SHARE
+                at_end = f"{share:.0%}" if share > NOTICEABLE_SHARE else "hardly any"
                 words.append(
-                    f"{column} {share:.0%} of the increments in {group} text at the end, above "
+                    f"{column} {at_end} of the increments in {group} text at the end, above "
                     f"1 % first at step {steps[reached[0]['checkpoint']]:,}"
                 )
         said += [_of_run(run, runs, ", ".join(words))] if words else []

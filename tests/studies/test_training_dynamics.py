@@ -251,11 +251,13 @@ def test_layers_leave_chance_at_their_step_and_side():
         "L0 above from step 100 on (0.610), L1 below from step 1,000 on (0.380), L2 not at the end"
     )
     assert found.verdict == (
-        "2 of 3 layers end on one side of it. 2 of them are surely farther from it than the next "
-        "character's lead byte alone could be, 0.550 or, turned round, 0.450."
+        "2 of 3 layers end on one side of it. Surely farther from it than the next character's "
+        "lead byte alone could be, 0.550 or, turned round, 0.450: L0, L1."
     )
     low = answers(areas=((0.5, 0.6, 0.59),))[1]  # its interval begins below 0.55
-    assert "None of them is surely farther" in low.verdict
+    assert low.verdict.endswith("0.450: none.")
+    of_two = answers(areas=((0.5, 0.6, 0.61),), others=((0.5, 0.4, 0.38),))[1]
+    assert of_two.verdict.endswith("0.450: L0 of one, L0 of two.")
 
 
 def test_runs_agree_on_a_layer_only_if_it_ends_on_one_side_in_all_of_them():
@@ -282,5 +284,7 @@ def test_a_layer_at_its_bound_is_named_with_its_first_step():
         "L0 50% of the increments in English text at the end, above 1 % first at step 100"
     )
     assert found.verdict.startswith("Yes")
-    assert answers(shares=((0.5, 0.5, 0),))[3].verdict == "No longer at the end."
+    passing = answers(shares=((0.5, 0.5, 0),))[3]
+    assert passing.ours.startswith("L0 hardly any of the increments in English text at the end")
+    assert passing.verdict == "No longer at the end."
     assert answers()[3].verdict == "No."
