@@ -7,16 +7,23 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from interp.checkpoints.card import model_card
+from interp.checkpoints.config_file import read_config
 from interp.checkpoints.folder import CARD_FILE, CONFIG_FILE, WEIGHTS_FILE
 from interp.checkpoints.save import write_config
-from interp.errors import OutputError, RecipeError, reason
-from interp.files import LOCK_FILE, is_partial, replacing
+from interp.errors import CheckpointError, OutputError, RecipeError, reason
+from interp.files import LOCK_FILE, is_partial, own_file, own_folder, replacing
+from interp.model.plain import from_plain
 from interp.training.held_out import HeldOutLoss
 from interp.training.processes import Processes
 from interp.training.recipe import Recipe
 from interp.training.recipe_file import recipe_from_dict
 from interp.training.state import holds_only_states, saved_steps
 from interp.training.text import TrainingText, read_text
+
+METRICS_FILE = "metrics.jsonl"
+STATES_FOLDER = "state"
+STEPS_FOLDER = "steps"
 
 
 @dataclass(frozen=True)
@@ -54,16 +61,19 @@ def recorded_run(recipe: Recipe, out: Path) -> RecordedRun | None:
     """
     path = out / CONFIG_FILE
     try:
+        _require_own(out)
         if not path.is_file():
             _require_unused(out)
             return None
-        config = json.loads(path.read_text("utf-8"))
+        read_config(out)
+        config = json.loads(own_file(path).read_text("utf-8"))
+        model_card(config)  # which is written anew where the end or the licence changes
         is_done = config.get("is_done") and (out / WEIGHTS_FILE).is_file()
         losses = config["held_out_loss"] if is_done else None
         recorded = RecordedRun(
             recipe=recipe_from_dict(config["recipe"]),
             step=int(config["step"]),
-            held_out=losses and {name: HeldOutLoss(**loss) for name, loss in losses.items()},
+            held_out=losses and {n: from_plain(HeldOutLoss, v, "") for n, v in losses.items()},
             fingerprints={n: c["fingerprint"] for n, c in (config["corpora"] or {}).items()},
             revisions={str(k): str(v) for k, v in (config.get("revisions") or {}).items()},
         )
@@ -71,10 +81,11 @@ def recorded_run(recipe: Recipe, out: Path) -> RecordedRun | None:
         raise OutputError(f"train into {out}: {reason(error)}") from error
     except (
         *(ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError),
-        RecipeError,
+        *(CheckpointError, RecipeError),
     ) as error:
         raise OutputError(
-            f"train into {out}: its {CONFIG_FILE} is not that of a training run",
+            f"train into {out}: its {CONFIG_FILE} is damaged, or not that of a training run "
+            f"({str(error).partition(chr(10))[0]})",
             "Name another --out.",
         ) from error
     _require_same_recipe(recorded.recipe, recipe, out)
@@ -167,7 +178,7 @@ def keep_finished(out: Path, step: int) -> None:
     Raises:
         OSError: It cannot be written.
     """
-    folder = out / "steps" / f"{step:06d}"
+    folder = out / STEPS_FOLDER / f"{step:06d}"
     folder.mkdir(parents=True, exist_ok=True)
     kept = folder / CONFIG_FILE
     if kept.is_file() and kept.read_bytes() == (out / CONFIG_FILE).read_bytes():
@@ -175,7 +186,7 @@ def keep_finished(out: Path, step: int) -> None:
     for name in (WEIGHTS_FILE, CARD_FILE, CONFIG_FILE):
         if (out / name).is_file():
             with replacing(folder / name) as beside:
-                shutil.copyfile(out / name, beside)
+                shutil.copyfile(own_file(out / name), beside)
 
 
 def no_longer_finished(out: Path) -> None:
@@ -214,10 +225,24 @@ def cut_metrics(path: Path, step: int) -> None:
         try:
             if json.loads(line)["step"] <= step:
                 kept.append(line + "\n")
-        except (ValueError, KeyError, TypeError):
-            continue  # the line that a kill cut short
+        except (ValueError, KeyError, TypeError, RecursionError):
+            continue  # the line that a kill cut short, or no line of ours
     with replacing(path) as beside:
         beside.write_text("".join(kept), "utf-8")
+
+
+def _require_own(out: Path) -> None:
+    """Refuse links, which would have other folders' files changed and deleted, and pipes."""
+    steps = out / STEPS_FOLDER
+    folders = [out / STATES_FOLDER, steps, *steps.glob("[0-9]*")]
+    for path in (out / METRICS_FILE, *folders):
+        try:
+            (own_folder if path in folders else own_file)(path)
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except OSError as error:
+            words = f"{path.relative_to(out)}: {reason(error)}"
+            raise OutputError(f"train into {out}: {words}", "Name another --out.") from error
 
 
 def _require_unused(out: Path) -> None:
@@ -226,9 +251,10 @@ def _require_unused(out: Path) -> None:
     if out.is_dir():
         entries = {entry.name for entry in out.iterdir() if not is_partial(entry)} - {LOCK_FILE}
         # killed before the first save was done, which writes the state, the weights, the config
-        steps = saved_steps(out / "state") if holds_only_states(out / "state") else None
-        is_begun = (entries == {"state"} and steps in ([], [0])) or (
-            entries == {"state", WEIGHTS_FILE} and steps == [0]
+        states = out / STATES_FOLDER
+        steps = saved_steps(states) if holds_only_states(states) else None
+        is_begun = (entries == {STATES_FOLDER} and steps in ([], [0])) or (
+            entries == {STATES_FOLDER, WEIGHTS_FILE} and steps == [0]
         )
         if not entries or is_begun:
             return

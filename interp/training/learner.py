@@ -1,5 +1,6 @@
 """The model in training and what changes it: all that every process of a run does."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import cast
 
@@ -44,16 +45,25 @@ class Learner:
         self._sharing_model = processes.sharing(self.step_model)
         self.optimizer = self._make_optimizer()
 
-    def gradient(self, step: int) -> tuple[float, float]:
+    def gradient(self, step: int, is_stopped: Callable[[], bool]) -> tuple[float, float] | None:
         """Take the gradient of step ``step``, counted from 0, over all processes' windows.
 
+        Args:
+            step: It decides which windows these are.
+            is_stopped: Whether this process was asked to stop. Where any of them was, all give
+                the step up before the next forward pass, and the weights stay as they are.
+
         Returns:
-            The mean loss in nats per token, and the norm of the gradient before it is clipped.
+            The mean loss in nats per token, and the norm of the gradient before it is clipped;
+            None if the step was given up.
         """
         n_parts = self._share // self.at_a_time
         first = (step * self._processes.n + self._processes.rank) * self._share
         total = 0.0
         for part in range(n_parts):
+            if self._processes.any(is_stopped()):
+                self.optimizer.zero_grad(set_to_none=True)
+                return None
             windows = self.windows(first + part * self.at_a_time, self.at_a_time)
             with exchanging(self._sharing_model, is_last=part == n_parts - 1):
                 logits = self._forward(self._sharing_model, windows[:, :-1])

@@ -4,23 +4,26 @@ import json
 import os
 import re
 import shutil
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
-import numpy as np
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import nn
 
 from interp.checkpoints.save import write_tensors
-from interp.errors import CheckpointError
-from interp.files import replacing
+from interp.errors import CheckpointError, reason
+from interp.files import own_file, own_folder, replacing
+from interp.model.plain import require
 
 _MOMENTS = ("exp_avg", "exp_avg_sq")
 _WHOLE = re.compile("[0-9]{6,}")
 _UNFINISHED = re.compile(r"\.[0-9]{6,}\..+")
+_TOO_MUCH = 2**53  # seconds or tokens; less is exact in every kind of number that it becomes
 
 
 @dataclass(frozen=True)
@@ -79,7 +82,7 @@ def saved_steps(folder: Path) -> list[int]:
     if not folder.is_dir():
         return []
     found = (entry for entry in folder.iterdir() if _WHOLE.fullmatch(entry.name))
-    return sorted(int(entry.name) for entry in found if entry.is_dir())
+    return sorted(int(e.name) for e in found if e.is_dir() and not e.is_symlink())
 
 
 def holds_only_states(folder: Path) -> bool:
@@ -101,33 +104,30 @@ def load_state(
     place = folder / f"{step:06d}"
     named = dict(model.named_parameters())
     try:
-        facts = json.loads((place / "state.json").read_text("utf-8"))
-        counts = facts.get("token_counts")
-        if counts is not None:
-            d_vocab = len(named["embed.W_E"])
-            counts = tuple(np.array(counts, dtype=np.int64).reshape(d_vocab).tolist())
-        weights = load_file(place / "model.safetensors")
-        moments = load_file(place / "optimizer.safetensors")
+        own_folder(place)
+        facts = json.loads(own_file(place / "state.json").read_text("utf-8"))
+        state = _state_of(facts, step, d_vocab=len(named["embed.W_E"]))
+        weights = load_file(own_file(place / "model.safetensors"))
+        moments = load_file(own_file(place / "optimizer.safetensors"))
         with torch.no_grad():
             for name, parameter in named.items():
-                parameter.copy_(weights[name])
+                parameter.copy_(_like(parameter, weights, name))
                 if step:
                     optimizer.state[parameter] = {
                         "step": torch.tensor(float(step), device=parameter.device),
-                        **{m: moments[f"{m}/{name}"].to(parameter.device) for m in _MOMENTS},
+                        **{m: _like(parameter, moments, f"{m}/{name}") for m in _MOMENTS},
                     }
-        return RunState(int(facts["step"]), float(facts["seconds"]), counts)
+        return state
     except (
         *(OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError),
         *(RecursionError, RuntimeError, SafetensorError),
     ) as error:
+        words = reason(error) if isinstance(error, OSError) else str(error).partition("\n")[0]
         before = [earlier for earlier in saved_steps(folder) if earlier < step]
         hint = "Name another --out to train anew."
         if before:
             hint = f"Delete that folder to go on from step {before[-1]}."
-        raise CheckpointError(
-            f"go on from {place}: it is damaged ({str(error).splitlines()[0]})", hint
-        ) from error
+        raise CheckpointError(f"go on from {place}: it is damaged ({words})", hint) from error
 
 
 def drop_states(folder: Path, keep: set[int]) -> None:
@@ -145,3 +145,29 @@ def drop_states(folder: Path, keep: set[int]) -> None:
             shutil.rmtree(entry.rename(folder / f".{entry.name}.dropped"), ignore_errors=True)
     with suppress(OSError):  # there is more in it
         folder.rmdir()
+
+
+def _state_of(facts: Mapping[str, Any], step: int, *, d_vocab: int) -> RunState:
+    """What state.json says, once it can be true of the folder of ``step``."""
+    seconds, counts = facts["seconds"], facts.get("token_counts")
+    for number in (facts["step"], *(counts or ())):
+        require(type(number) is int and 0 <= number < _TOO_MUCH, f"{number!r:.40} is no count")
+    require(facts["step"] == step, f"it says that it is of step {facts['step']}")
+    require(
+        type(seconds) in (int, float) and 0 <= seconds < _TOO_MUCH,
+        f"seconds = {seconds!r:.40} is no time",
+    )
+    require(counts is None or len(counts) == d_vocab, f"token_counts must be {d_vocab} counts")
+    return RunState(step, float(seconds), None if counts is None else tuple(counts))
+
+
+def _like(parameter: nn.Parameter, tensors: Mapping[str, torch.Tensor], name: str) -> torch.Tensor:
+    """The tensor ``name``, on the device of ``parameter``, whose shape and type it must have.
+
+    torch would stretch and cast another one as it copies; as it steps, read beyond its end.
+    """
+    tensor = tensors[name]
+    for found, expected in ((tensor.shape, parameter.shape), (tensor.dtype, parameter.dtype)):
+        require(found == expected, f"{name} is {found}, not {expected}")
+    require(bool(tensor.isfinite().all()), f"{name} has values that are not finite")
+    return tensor.to(parameter.device)

@@ -17,13 +17,16 @@ from typing import Any, TextIO
 import numpy as np
 import torch
 
-from interp.checkpoints.load import device_named
+from interp.checkpoints.load import device_named, load
 from interp.checkpoints.save import save
 from interp.corpus.sources import ignore
 from interp.errors import OutputError, TrainingError, reason
 from interp.files import locked, remove_partial
 from interp.model.loss import Forward, surprisal_nats
 from interp.training.continuation import (
+    METRICS_FILE,
+    STATES_FOLDER,
+    STEPS_FOLDER,
     RecordedRun,
     cut_metrics,
     keep_finished,
@@ -44,8 +47,6 @@ from interp.training.state import RunState, drop_states, load_state, save_state
 from interp.training.stopping import stop_signals
 from interp.training.text import TrainingText
 
-METRICS_FILE = "metrics.jsonl"
-STATES_FOLDER = "state"
 _MOST_BFLOAT16_CHANGE_NATS = 0.001
 _SPAN_WINDOWS = 256
 
@@ -62,8 +63,8 @@ def train(
     """Train the model of ``recipe`` into the folder ``out``, or go on with it there.
 
     ``out`` is a checkpoint from the first step on: always the last good one. SIGINT and SIGTERM
-    save and return; a kill costs the time since the last save. A finished run that is given
-    other steps leaves its checkpoint in ``steps/STEP``.
+    give up the step under way, save and return; a kill costs the time since the last save. A
+    finished run that is given other steps leaves its checkpoint in ``steps/STEP``.
 
     Args:
         recipe: What to train. A run with a constant schedule can be given more steps, or
@@ -81,6 +82,7 @@ def train(
             cannot be shared out over the processes.
         OutputError: ``out`` holds something else, cannot be written, or another process trains
             into it.
+        CheckpointError: The state to go on from is damaged, or the weights of the finished run.
         TrainingError: The loss is not finite, memory ran out, or the model cannot be compiled;
             the last good checkpoint is kept.
     """
@@ -168,18 +170,18 @@ class _Run:
     ) -> None:
         """Step until the last step or a stop signal to any process, saving on the clock."""
 
-        def goes_on() -> bool:
+        def step() -> tuple[float, float] | None:
             is_last = self.state.step >= self.recipe.optimization.steps
-            return not is_last and not self.processes.any(is_stopped())
+            return None if is_last else self.step(is_stopped)
 
         if not self.processes.is_first:
-            while goes_on():
-                self.step()
+            while step():
+                pass
             return
         saved_at, rate = time.monotonic(), Rate(self.state.step)
         with (self.out / METRICS_FILE).open("a", encoding="utf-8") as metrics:
-            while goes_on():
-                loss, gradient_norm = self.step()
+            while taken := step():
+                loss, gradient_norm = taken
                 self._keep_step()
                 self._write_metrics(metrics, loss, gradient_norm)
                 if self._is_branch() or (
@@ -193,14 +195,20 @@ class _Run:
         self.require_sound()
         self.save()
 
-    def step(self) -> tuple[float, float]:
-        """One optimizer step; gives the mean loss of its windows and the gradient's norm."""
-        loss, norm = self.learner.gradient(self.state.step)
+    def step(self, is_stopped: Callable[[], bool]) -> tuple[float, float] | None:
+        """One optimizer step; gives the mean loss of its windows and the gradient's norm.
+
+        None if it was given up, which changes nothing.
+        """
+        taken = self.learner.gradient(self.state.step, is_stopped)
+        if taken is None:
+            return None
+        loss, norm = taken
         if not math.isfinite(loss) or not math.isfinite(norm):
             raise self._diverged(f"the loss is {loss} and the gradient's norm {norm}")
         self.learner.update(self.state.step)
         self.state = RunState(self.state.step + 1, time.monotonic() - self.began)
-        return loss, norm
+        return taken
 
     def n_windows(self) -> int:
         """How many windows have been drawn, by all processes."""
@@ -331,7 +339,7 @@ class _Run:
         if is_kept or is_last or step % keeping.held_out_every == 0:
             self.measure(self.text.subset, self.learner.forward)
         if is_kept:
-            self.save_checkpoint(self.out / "steps" / f"{step:06d}")
+            self.save_checkpoint(self.out / STEPS_FOLDER / f"{step:06d}")
 
     def _is_branch(self) -> bool:
         """Whether a longer run can go on from here, and its state is to stay."""
@@ -379,6 +387,7 @@ def _finished(recipe: Recipe, out: Path) -> TrainingResult | None:
     recorded = recorded_run(recipe, out)
     if recorded is None or recorded.held_out is None or recorded.recipe != recipe:
         return None
+    load(out)  # what is damaged is not called finished
     say_licence(out, recipe.licence)
     with suppress(OSError):  # what a kill right after the last save left; maybe it has to stay
         _drop_finished_states(recipe, out)

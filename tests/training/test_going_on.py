@@ -1,15 +1,21 @@
+import json
+import math
 import os
+import shutil
 import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+import torch
+from safetensors.torch import load_file, save_file
 from small_runs import Stop, config, metrics, refusal, small_recipe, stop_at, weights, write_text
 
 from interp.checkpoints import load
-from interp.errors import InterpError, OutputError
+from interp.errors import CheckpointError, OutputError
 from interp.training import train
+from interp.training.learner import Learner
 
 
 @pytest.mark.parametrize("step", [1, 5, 9])
@@ -32,6 +38,26 @@ def test_a_signal_saves_and_the_same_call_goes_on(recipe, undisturbed, tmp_path,
     assert [line["loss_nats"] for line in metrics(out)] == [
         line["loss_nats"] for line in metrics(undisturbed)
     ]
+
+
+def test_a_signal_in_the_middle_of_a_step_gives_that_step_up(
+    recipe, undisturbed, tmp_path, monkeypatch
+):
+    real, drawn = Learner.windows, []
+
+    def windows(self, first, count):
+        drawn.append(first)
+        if len(drawn) == 13:  # of 2 for each step: the first half of the seventh
+            os.kill(os.getpid(), signal.SIGINT)
+        return real(self, first, count)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Learner, "windows", windows)
+        stopped = train(recipe, tmp_path / "run")
+    assert (stopped.step, stopped.is_interrupted) == (6, True)
+    assert drawn[12:] == [24, 24]  # the seventh step's, and again to see that the weights are sound
+    train(recipe, tmp_path / "run")
+    assert weights(tmp_path / "run") == weights(undisturbed)
 
 
 def test_what_breaks_off_a_run_costs_the_time_since_the_last_save(recipe, undisturbed, tmp_path):
@@ -162,21 +188,100 @@ def test_a_checkpoint_without_its_state_is_not_trained_over(recipe, tmp_path):
     assert weights(out) == before
 
 
-@pytest.mark.parametrize(
-    ("name", "content"),
-    [
-        ("optimizer.safetensors", b"short"),
-        ("state.json", b"[]"),
-        ("state.json", b'{"step": 1e999, "seconds": 1}'),
-        ("state.json", b"[" * 100_000),
-    ],
-)
-def test_a_damaged_state_is_one_line(recipe, tmp_path, name, content):
-    out = tmp_path / "run"
+@pytest.fixture(scope="module")
+def stopped(text, tmp_path_factory) -> Path:
+    """A run that was stopped at step 6; not to be changed."""
+    out = tmp_path_factory.mktemp("runs") / "stopped"
+    recipe = small_recipe(text, keeping__keep_steps=[5])
     train(recipe, out, progress=stop_at(6, lambda: os.kill(os.getpid(), signal.SIGTERM)))
-    (out / "state" / "000006" / name).write_bytes(content)
-    assert "damaged" in refusal(InterpError, recipe, out)
+    return out
+
+
+def rewrite(name: str, change):
+    """A damage: every tensor of the file becomes what ``change`` makes of it."""
+
+    def damage(state: Path) -> None:
+        tensors = load_file(state / name)
+        save_file({key: change(tensor) for key, tensor in tensors.items()}, state / name)
+
+    return damage
+
+
+def say(**facts):
+    """A damage: state.json says something else."""
+
+    def damage(state: Path) -> None:
+        said = json.loads((state / "state.json").read_text())
+        (state / "state.json").write_text(json.dumps(said | facts))
+
+    return damage
+
+
+def be_pipe(state: Path) -> None:
+    (state / "state.json").unlink()
+    os.mkfifo(state / "state.json")
+
+
+DAMAGES = {
+    "short": lambda state: (state / "optimizer.safetensors").write_bytes(b"short"),
+    "other facts": lambda state: (state / "state.json").write_bytes(b"[]"),
+    "deep facts": lambda state: (state / "state.json").write_bytes(b"[" * 100_000),
+    "a pipe": be_pipe,
+    "one moment for all": rewrite("optimizer.safetensors", lambda _: torch.ones(1)),
+    "whole moments": rewrite("optimizer.safetensors", lambda tensor: tensor.to(torch.int64)),
+    "one weight for all": rewrite("model.safetensors", lambda _: torch.ones(1)),
+    "whole weights": rewrite("model.safetensors", lambda tensor: tensor.to(torch.int64)),
+    "infinite weights": rewrite("model.safetensors", lambda tensor: tensor / 0),
+    "infinite step": say(step=math.inf),
+    "another step": say(step=7),
+    "no number": say(step=True),
+    "negative counts": say(token_counts=[-1] * 257),
+    "few counts": say(token_counts=[1]),
+    "no time": say(seconds=math.nan),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES.keys())
+def test_a_damaged_state_is_one_line(damage, recipe, stopped, tmp_path):
+    out = Path(shutil.copytree(stopped, tmp_path / "run"))
+    damage(out / "state" / "000006")
+    assert "000006: it is damaged (" in refusal(CheckpointError, recipe, out)
+    assert weights(out) == weights(stopped)
     load(out)
+
+
+def test_metrics_that_are_no_metrics_are_dropped(recipe, stopped, tmp_path):
+    out = Path(shutil.copytree(stopped, tmp_path / "run"))
+    (out / "metrics.jsonl").write_text("[" * 100_000)
+    train(recipe, out)
+    assert [line["step"] for line in metrics(out)] == list(range(7, 13))
+
+
+def with_loss(**changed):
+    return lambda config: config["held_out_loss"]["text"].update(changed)
+
+
+DAMAGED_CONFIGS = {
+    "null loss": with_loss(nats_per_byte=None),
+    "no finite loss": with_loss(nats_per_byte=math.nan),
+    "text as a loss": with_loss(nats_per_byte="x"),
+    "text as a count": with_loss(n_bytes="x"),
+    "a loss without its count": lambda config: config["held_out_loss"]["text"].pop("n_bytes"),
+    "no architecture": lambda config: config.pop("architecture"),
+    "no position": lambda config: config["architecture"].pop("position"),
+    "no versions": lambda config: config.pop("versions"),
+    "null tokenizer": lambda config: config.update(tokenizer=None),
+    "text as bytes seen": lambda config: config.update(n_bytes_seen="x"),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGED_CONFIGS.values(), ids=DAMAGED_CONFIGS.keys())
+def test_a_damaged_config_of_a_finished_run_is_one_line(damage, recipe, undisturbed, tmp_path):
+    out = Path(shutil.copytree(undisturbed, tmp_path / "run"))
+    damaged = config(out)
+    damage(damaged)
+    (out / "config.json").write_text(json.dumps(damaged))
+    assert "config.json is damaged" in refusal(OutputError, recipe, out)
 
 
 def test_text_that_has_changed_since_is_refused(tmp_path):

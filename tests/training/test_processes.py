@@ -77,7 +77,7 @@ def test_one_process_writes_and_speaks(ran, folder):
 @pytest.mark.parametrize("name", ["signal", "signal to go on alone"])
 def test_a_signal_to_one_process_stops_all_in_good_order(ran, name):
     assert ran[name]["statuses"] == [130, 0]
-    assert ran[name]["said"].count("stopped at step 6 of 8 and saved") == 1
+    assert ran[name]["said"].count("stopped at step 5 of 8 and saved") == 1
 
 
 def test_a_run_of_two_that_was_stopped_goes_on_as_if_it_had_not_been(ran, folder):

@@ -1,6 +1,7 @@
 import contextlib
 import importlib
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -233,6 +234,33 @@ def test_a_finished_run_whose_weights_are_gone_is_not_done(copied):
     (out / "model.safetensors").unlink()
     train(recipe_of_two(text), out)
     assert all((expected[name] == value).all() for name, value in weights(out).items())
+
+
+def test_a_finished_run_whose_weights_are_damaged_is_not_called_finished(copied):
+    text, out = copied
+    (out / "model.safetensors").write_bytes(b"x")
+    with pytest.raises(CheckpointError, match=r"model\.safetensors is damaged"):
+        train(recipe_of_two(text), out)
+
+
+@pytest.mark.parametrize("name", ["state", "steps", "steps/000006", "metrics.jsonl"])
+def test_a_link_out_of_the_folder_is_refused_and_nothing_there_is_changed(name, copied, tmp_path):
+    text, out = copied
+    (out / "steps" / "000006").mkdir(parents=True)
+    (out / name).rename(tmp_path / "other")
+    (out / name).symlink_to(tmp_path / "other")
+    before = sorted((f, f.stat().st_mtime_ns) for f in tmp_path.rglob("*"))
+    with pytest.raises(OutputError, match=f"{name}: a link, which is not followed"):
+        train(recipe_of_two(text, optimization__steps=9), out)
+    assert sorted((f, f.stat().st_mtime_ns) for f in tmp_path.rglob("*")) == before
+
+
+def test_metrics_that_are_a_pipe_are_refused(copied):
+    text, out = copied
+    (out / "metrics.jsonl").unlink()
+    os.mkfifo(out / "metrics.jsonl")
+    with pytest.raises(OutputError, match="no regular file"):
+        train(recipe_of_two(text, optimization__steps=9), out)
 
 
 def test_the_order_of_corpora_in_a_recipe_is_nothing(finished, tmp_path):
