@@ -42,7 +42,7 @@ def train(
 ) -> None:
     """Train a model, or go on with a run that was stopped.
 
-    Ctrl-C saves and stops; nothing since the last save is lost that way. Prints the held-out
+    Ctrl-C gives up the step under way, saves all before it and stops. Prints the held-out
     loss per corpus in the end. With several processes: torchrun --nproc_per_node N -m interp
     train ...
     """
