@@ -86,7 +86,6 @@ _LIMITS = (
 def run(given: StudyInput) -> Finding:
     """Both means of every head in each language and together, and how they go together."""
     checkpoint = given.checkpoint(PER_HEAD)
-    require_per_head(checkpoint)
     sums: dict[str, HeadSums] = {}
     for language, words in LANGUAGES.items():
         table = given.extraction(checkpoint, language, SIGNALS, limit_bytes=TEXT_BYTES)

@@ -2,7 +2,7 @@ import pytest
 from saved_checkpoint import save_tiny
 
 from interp.analyses.heads import MIN_CONTEXT, P_VALUE, SIGNALS, WITHIN_LAYERS
-from interp.errors import InputError
+from interp.errors import CheckpointError, InputError
 from interp.reports.chart import Chart
 from interp.studies.heads import STUDY, TOGETHER, over_all_verdict, within_layers_verdict
 from interp.studies.models import PER_HEAD
@@ -91,7 +91,7 @@ def test_a_model_without_heads_of_their_own_is_refused_before_the_text_is_read(t
     save_tiny(tmp_path / PER_HEAD)
     with (
         StudyInput(tmp_path, ("en=nowhere.txt", "zh=nowhere.txt")) as given,
-        pytest.raises(InputError, match="has one increment per layer"),
+        pytest.raises(CheckpointError, match="every layer has its own increments"),
     ):
         STUDY.run(given)
     with StudyInput(tmp_path / "none", ()) as given, pytest.raises(MissingCheckpoint):
