@@ -10,7 +10,7 @@ from scipy.stats import kendalltau
 
 from interp.analyses.byte_classes import byte_classes, vocabulary_byte_classes
 from interp.analyses.statistics import LEVEL
-from interp.reports.chart import estimate_text
+from interp.reports.chart import Chart, estimate_text
 from interp.reports.charts import byte_class_chart
 from interp.reports.markup import Html
 from interp.reports.page import Section
@@ -20,7 +20,7 @@ from interp.studies.models import PER_LAYER, SHARED
 from interp.studies.published import LAYER_0_CLASSES, SHARED_CLASSES, PublishedClass
 from interp.studies.study import Finding, Study
 from interp.studies.study_input import LANGUAGES, StudyInput
-from interp.tables import analysis_table, rows_of
+from interp.tables import analysis_table, rows_of, select
 
 INSIDE = ("lowercase", "lead E4-E9", "continuation")
 """Classes of bytes that words are made of."""
@@ -40,7 +40,7 @@ _HOW_BY_BYTE = (
 )
 _HOW_RUNNING = (
     "Deeper layers have seen the text before a byte, so that one byte value has many increments: "
-    "mean over every byte of the {language} text, with intervals clustered by document."
+    "means over every byte of the text, with intervals clustered by document."
 )
 _LIMITS = (
     "One run of each model. Between seeds single classes moved much in the public experiment: "
@@ -91,12 +91,15 @@ def run(given: StudyInput) -> Finding:
                 [
                     _HOW_BY_BYTE,
                     _beside("Shared increments", of_shared, SHARED_CLASSES),
-                    byte_class_chart(of_shared, key="shared"),
+                    byte_class_chart(of_shared, key="shared", kind="byte class, shared"),
                     _beside("Layer 0 of the per-layer model", of_layer_0, LAYER_0_CLASSES),
-                    byte_class_chart(of_layer_0, key="layer-0"),
+                    byte_class_chart(of_layer_0, key="layer-0", kind="byte class, layer 0"),
                 ],
             ),
-            Section("Every layer over running text", list(_running_parts(in_text))),
+            Section(
+                "Every layer over running text",
+                [_HOW_RUNNING, *(_running_chart(in_text, language) for language in LANGUAGES)],
+            ),
         ],
         limits=_LIMITS,
         picture=_picture(of_shared),
@@ -273,13 +276,10 @@ def _range_in_words(low: float | None, high: float | None, mean: float | None) -
     return f"{low:.2f} to {high:.2f}" + (f" ({mean:.2f})" if mean is not None else "")
 
 
-def _running_parts(in_text: pd.DataFrame):
-    for language, words in LANGUAGES.items():
-        yield _HOW_RUNNING.format(language=words)
-        of_language = in_text.query(f"reference == 'running text, {words}'")
-        yield byte_class_chart(
-            of_language.query("checkpoint == @PER_LAYER"), key=f"running-{language}"
-        )
+def _running_chart(in_text: pd.DataFrame, language: str) -> Chart:
+    words = LANGUAGES[language]
+    drawn = select(in_text, checkpoint=PER_LAYER, reference=f"running text, {words}")
+    return byte_class_chart(drawn, key=f"running-{language}", kind=f"byte class, {words} text")
 
 
 def _published() -> pd.DataFrame:
