@@ -7,6 +7,7 @@ And how to tell a file that is absent although there is one by its name: a Git L
 
 import errno
 import os
+import re
 import secrets
 import stat
 from collections.abc import Callable, Iterator
@@ -24,6 +25,7 @@ LOCK_FILE = ".lock"
 """What is in a folder while `locked` keeps it, or was when the process was killed."""
 
 _PARTIAL = ".interp-partial"
+_OF_SAFETENSORS = re.compile(r"\.tmp[A-Za-z0-9]{6}")  # it writes beside, too, and may be killed
 
 
 def check_writable(path: Path) -> Path:
@@ -74,14 +76,16 @@ def replacing(path: Path) -> Iterator[Path]:
 
 
 def is_partial(path: Path) -> bool:
-    """Whether it is what `replacing` is writing, or was writing when it was killed."""
-    return path.name.startswith(".") and path.name.endswith(_PARTIAL)
+    """Whether it is what `replacing` or safetensors is writing, or was when it was killed."""
+    is_ours = path.name.startswith(".") and path.name.endswith(_PARTIAL)
+    return is_ours or bool(_OF_SAFETENSORS.fullmatch(path.name))
 
 
 def remove_partial(folder: Path) -> None:
     """Delete what a kill left half-written in ``folder``; nobody must be writing there."""
-    for path in folder.glob(f".*{_PARTIAL}"):
-        path.unlink(missing_ok=True)
+    for path in folder.glob(".*"):
+        if is_partial(path):
+            path.unlink(missing_ok=True)
 
 
 def own_file(path: Path) -> Path:

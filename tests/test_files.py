@@ -72,6 +72,7 @@ def test_what_a_kill_left_is_removed_and_nothing_else(tmp_path):
     killed = replacing(tmp_path / "file")
     killed.__enter__().write_text("half", "utf-8")
     (tmp_path / ".hidden").write_text("mine", "utf-8")
+    (tmp_path / ".tmpa1B2c3").touch()  # where safetensors was writing
     remove_partial(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == [".hidden"]
 

@@ -298,7 +298,7 @@ def change_signal(**changed):
         (change_signal(bound=float("nan")), "damaged: fields are missing or wrong"),
         (change_signal(bound=0), "damaged: fields are missing or wrong"),
         (change_signal(bound=10**400), "damaged: fields are missing or wrong"),
-        (cut_vocabulary, "increment.vocabulary.parquet: missing from the .*, or damaged"),
+        (cut_vocabulary, "increment.vocabulary.parquet: missing from the .*, damaged, or a link"),
         (drop_vocabulary, "increment.vocabulary.parquet: missing"),
         (change_vocabulary, "increment.vocabulary.parquet is not that of"),
     ],

@@ -191,7 +191,7 @@ def test_text_that_does_not_suffice_is_refused_before_anything_is_written(text, 
     "sizes",
     [
         {"model__d_model": 10**7},
-        {"model__d_model": 10**30},
+        {"model__d_model": 10**14},
         {"model__n_layers": 10**10},
         {"model__d_mlp": 10**15},
     ],
