@@ -99,6 +99,15 @@ def own_file(path: Path) -> Path:
     return _of_kind(path, stat.S_ISREG, "no regular file")
 
 
+def named_file(path: Path) -> Path:
+    """The file that a path which the user named leads to: links are followed, pipes refused.
+
+    Raises:
+        OSError: It is a folder, a pipe or a device; or it is not there.
+    """
+    return own_file(Path(os.path.realpath(path)))
+
+
 def own_folder(path: Path) -> Path:
     """A folder in such a folder.
 

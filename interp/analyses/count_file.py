@@ -5,7 +5,6 @@ letter whose pair was dropped. What was counted stands in the file's metadata, u
 """
 
 import json
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +16,7 @@ import pyarrow.parquet as pq
 from jaxtyping import Int
 
 from interp.errors import InputError, OutputError, reason
-from interp.files import check_writable, own_file, replacing
+from interp.files import check_writable, named_file, replacing
 
 FORMAT = "interp character counts"
 FORMAT_VERSION = 1
@@ -82,7 +81,7 @@ def read_rows(path: Path) -> CountRows:
         InputError: It cannot be read, is damaged, or holds something else.
     """
     try:
-        with own_file(Path(os.path.realpath(path))).open("rb") as file:  # whose end is read first
+        with named_file(path).open("rb") as file:
             return _rows_of(file)
     except OSError as error:
         why = reason(error) if error.errno else str(error).splitlines()[0]

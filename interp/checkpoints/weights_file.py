@@ -1,6 +1,5 @@
 """Reading the weights: every name, shape and value is checked before the model has them."""
 
-import os
 from pathlib import Path
 
 import torch
@@ -8,7 +7,7 @@ from safetensors import SafetensorError, safe_open
 
 from interp.checkpoints.folder import CONFIG_FILE
 from interp.errors import CheckpointError, reason
-from interp.files import GIT_LFS_POINTER, own_file
+from interp.files import GIT_LFS_POINTER, named_file
 from interp.model import ModelConfig, Transformer
 
 
@@ -66,8 +65,7 @@ def refuse_git_lfs_pointer(path: Path, what: str) -> None:
         CheckpointError: It is such a pointer, no regular file, or cannot be read.
     """
     try:
-        file_named = own_file(Path(os.path.realpath(path)))  # a link that the user names is fine
-        with file_named.open("rb") as file:
+        with named_file(path).open("rb") as file:
             head = file.read(len(GIT_LFS_POINTER))
     except OSError as error:
         raise CheckpointError(f"{what}: {reason(error)}") from error

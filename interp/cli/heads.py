@@ -1,5 +1,7 @@
 """``interp heads``: do heads that step further attend nearer?"""
 
+from typing import TYPE_CHECKING
+
 from interp.cli.options import (
     CheckpointOption,
     CorpusOption,
@@ -10,6 +12,9 @@ from interp.cli.options import (
     LimitOption,
     QuietOption,
 )
+
+if TYPE_CHECKING:
+    from interp.checkpoints import Checkpoint
 
 
 def heads(
@@ -35,7 +40,6 @@ def heads(
     output = Output.chosen(as_json=as_json, as_csv=as_csv, quiet=quiet)
     with output.progress() as progress:
         from interp.analyses.heads import SIGNALS, head_distances, head_sums
-        from interp.studies.heads import require_per_head
         from interp.studies.reading import stage
 
         with increment_table(
@@ -47,10 +51,18 @@ def heads(
             increments=increments,
             progress=progress,
             signals=SIGNALS,
-            check=require_per_head,
+            check=_require_per_head,
         ) as table:
             found = head_distances([head_sums(table, progress=stage("heads", progress))])
 
     from interp.cli.head_rendering import head_tables
 
     output.result(found, lambda: head_tables(found))
+
+
+def _require_per_head(checkpoint: "Checkpoint") -> None:
+    """Find out before a long extraction that heads have no increments of their own."""
+    from interp.analyses.heads import require_own_increments
+    from interp.extraction.signals import increment_columns
+
+    require_own_increments(checkpoint.name, increment_columns(checkpoint.model.config))

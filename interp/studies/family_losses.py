@@ -14,8 +14,8 @@ from interp.studies.published import FAMILY, PUBLISHED
 from interp.studies.study_input import StudyInput
 from interp.studies.training_record import in_points, recorded_steps
 from interp.tables import analysis_table
+from interp.training.continuation import METRICS_FILE
 from interp.training.family import TrainedMember, run_name
-from interp.training.train import METRICS_FILE
 
 STEPS_OF_A_POINT = 10
 """Steps whose training losses are one point of a curve: single steps are noisy."""

@@ -15,11 +15,8 @@ from interp.analyses.heads import (
     HeadSums,
     head_distances,
     head_sums,
-    require_own_increments,
 )
 from interp.analyses.statistics import LEVEL
-from interp.checkpoints import Checkpoint
-from interp.extraction.signals import increment_columns
 from interp.reports.chart import Chart, estimate_text
 from interp.reports.markup import Html
 from interp.reports.page import Section
@@ -122,15 +119,6 @@ STUDY = Study(
     run=run,
     texts=tuple(LANGUAGES),
 )
-
-
-def require_per_head(checkpoint: Checkpoint) -> None:
-    """Find out before a long extraction that heads have no increments of their own.
-
-    Raises:
-        InputError: They share them, or there are none.
-    """
-    require_own_increments(checkpoint.name, increment_columns(checkpoint.model.config))
 
 
 def within_layers_verdict(table: pd.DataFrame) -> Verdict:

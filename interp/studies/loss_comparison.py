@@ -39,7 +39,7 @@ from interp.studies.published import LOSS_NATS
 from interp.studies.study import Finding, Study
 from interp.studies.study_input import LANGUAGES, StudyInput
 from interp.tables import Row, rows_of
-from interp.training.train import METRICS_FILE
+from interp.training.continuation import METRICS_FILE
 
 _QUESTION = (
     "A model with learned increments has a little more to learn than one with plain rotary "

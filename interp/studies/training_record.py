@@ -8,7 +8,7 @@ from interp.corpus.files import shown
 from interp.errors import InputError, reason
 from interp.files import own_file
 from interp.studies.study_input import StudyInput
-from interp.training.train import METRICS_FILE
+from interp.training.continuation import METRICS_FILE
 
 _TOO_LARGE = 2**63
 
