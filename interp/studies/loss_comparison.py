@@ -1,6 +1,5 @@
 """Study: do learned increments cost or save loss?"""
 
-import math
 from collections.abc import Sequence
 
 import pandas as pd
@@ -12,6 +11,7 @@ from interp.reports.markup import Html
 from interp.reports.page import Section
 from interp.reports.pictures import row_picture
 from interp.reports.verdicts import number_in_words, side_by_side
+from interp.studies.loss_baselines import baseline_table, baseline_verdict
 from interp.studies.loss_tables import (
     VARIANTS,
     beside_per_head,
@@ -103,6 +103,7 @@ def run(given: StudyInput) -> Finding:
     short = [*of_seeds, *(name for name in beside if name not in of_seeds)]
     recorded = recorded_losses(given, [*short, *([PER_HEAD] if beside else [])])
     all_losses = loss_table(given, losses, recorded)
+    baselines = baseline_table(given, [*losses, *recorded])
     checkpoints = differences(losses, [(name, ROPE) for name in VARIANTS])
     by_seed = seed_differences(recorded, seeds)
     per_head = per_head_differences(recorded, beside)
@@ -114,16 +115,18 @@ def run(given: StudyInput) -> Finding:
         verdicts += [checkpoint_verdict(name, checkpoints), method_verdict(name, by_seed, seeds)]
     verdicts += [per_head_verdict(per_head)] if beside else []
     verdicts += training_verdicts(training)
+    verdicts.append(baseline_verdict(given, all_losses, baselines))
     sections = [
-        Section("Losses", [_HOW_LOSS, _losses_beside(given, all_losses)]),
+        Section("Losses", [_HOW_LOSS, _losses_beside(given, all_losses, baselines)]),
         Section("These checkpoints", [_HOW_CHECKPOINTS, _checkpoint_chart(checkpoints)]),
         Section("The method", [_HOW_SEEDS, *_seed_parts(by_seed, seeds), *_heads(per_head)]),
     ]
     tables = {
-        "losses": all_losses,
+        "losses": pd.concat([all_losses, baselines], ignore_index=True),
         "checkpoint-differences": pd.concat([checkpoints, per_head], ignore_index=True),
-        "seed-differences": by_seed,
     }
+    if seeds:
+        tables["seed-differences"] = by_seed
     if runs:
         sections.append(Section("On the way", [_HOW_TRAINING, way_chart(training)]))
         tables["training"] = training
@@ -169,32 +172,40 @@ def _label(row: Row) -> str:
     )
 
 
-def _losses_beside(given: StudyInput, losses: pd.DataFrame) -> Html:
+def _losses_beside(given: StudyInput, losses: pd.DataFrame, baselines: pd.DataFrame) -> Html:
     """Every model with its budget, and the baselines that were given as much text."""
-    by_name: dict[str, dict[str, float | None]] = {}
-    for row in rows_of(losses):
-        by_name.setdefault(row["checkpoint"], {})[row["group"]] = row["value"]
-    rows, baselines = [], {}
-    for name, nats in by_name.items():
+    rows = []
+    for (name, _), nats in _by_language(losses).items():
         config = given.checkpoint(name).config
         published = LOSS_NATS.get(name.removeprefix("en-zh-"))
-        budget = [
-            "not known" if config["step"] is None else f"{config['step']:,}",
-            _megabytes(config["n_bytes_seen"]),
-        ]
-        ours = [number_in_words(nats[words], ".4f") for words in LANGUAGES.values()]
-        size = f"{given.checkpoint(name).model.n_parameters:,}"
-        rows.append([name, size, *budget, *ours, "" if published is None else f"{published:.4f}"])
-        for language, words in LANGUAGES.items():
-            for method, bits in (config["baselines"] or {}).get(language, {}).items():
-                of_method = baselines.setdefault((method, budget[1]), {})
-                of_method[words] = bits * math.log(2)
-    for (method, n_bytes), nats in baselines.items():
-        ours = [number_in_words(nats.get(words), ".4f") for words in LANGUAGES.values()]
-        rows.append([method, "", "", n_bytes, *ours, ""])
+        steps = "not known" if config["step"] is None else f"{config['step']:,}"
+        rows.append(
+            [
+                name,
+                f"{given.checkpoint(name).model.n_parameters:,}",
+                steps,
+                _megabytes(config["n_bytes_seen"]),
+                *nats,
+                "" if published is None else f"{published:.4f}",
+            ]
+        )
+    for (name, baseline), nats in _by_language(baselines).items():
+        n_bytes = given.checkpoint(name).config["n_bytes_seen"]
+        rows.append([baseline, "", "", _megabytes(n_bytes), *nats, ""])
     head = ["model", "parameters", "steps", "MB read", *LANGUAGES.values(), "published"]
     caption = "Held-out loss in nats per byte; published: both languages mixed, after 1,600 MB"
     return side_by_side(caption, head, rows)
+
+
+def _by_language(losses: pd.DataFrame) -> dict[tuple[str, str], list[str]]:
+    """By checkpoint and signal, the loss in each language, in words."""
+    found: dict[tuple[str, str], dict[str, float | None]] = {}
+    for row in rows_of(losses):
+        found.setdefault((row["checkpoint"], row["signal"]), {})[row["group"]] = row["value"]
+    return {
+        key: [number_in_words(nats.get(words), ".4f") for words in LANGUAGES.values()]
+        for key, nats in found.items()
+    }
 
 
 def _megabytes(n_bytes: int | None) -> str:

@@ -141,8 +141,8 @@ def _rounding_verdict(rows: Sequence[Row]) -> list[Verdict]:
     for row in outside:
         times = abs(row["value"]) / MARGIN_NATS
         answers.append(
-            f"By {times:.1f} times that: {_KINDS[row['checkpoint']]}, so that a difference of "
-            "this size between two of its runs says little"
+            f"By {times:.1f} times that: {_KINDS[row['checkpoint']]} ({row['note']}), so that a "
+            "difference of this size between two of its runs says little"
         )
     return [
         Verdict(

@@ -1,9 +1,11 @@
 """What is kept of a study: its tables, how they were made, and its page."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import interp
 from interp import tables
+from interp.analyses.statistics.estimate import UNRELIABLE_BELOW
 from interp.checkpoints import Checkpoint
 from interp.checkpoints.save import versions
 from interp.files import make_folder, own_file
@@ -68,8 +70,10 @@ def write_study(
 ) -> tuple[Path, ...]:
     """Write what ``study`` found on ``given`` under ``out``; see `run_study`."""
     record = text_record(given.used_texts)
-    if not record.is_recorded:
-        given.warn(f"{study.name}: {NOT_COMPARABLE}")
+    warnings = _warnings(finding, given, record)
+    for warning in warnings:
+        given.warn(f"{study.name}: {warning}")
+    warnings += map(one_line, given.warnings)  # which were said when they came up
     arguments = f" {record.arguments}" if record.files else ""
     command = (
         f"interp study {study.name} --checkpoints {_place(given.checkpoints, '$CHECKPOINTS')}"
@@ -79,8 +83,10 @@ def write_study(
     contents = {
         folder / f"{stem}.csv": tables.to_csv(table) for stem, table in finding.tables.items()
     }
-    contents[folder / "README.md"] = _readme(study, finding, given, record, command)
-    contents[reports / f"{study.name}.html"] = _page(study, finding, given, record, command)
+    contents[folder / "README.md"] = _readme(study, finding, given, record, command, warnings)
+    contents[reports / f"{study.name}.html"] = _page(
+        study, finding, given, record, command, warnings
+    )
     for made in (folder, reports):
         make_folder(made)
     for path, content in contents.items():
@@ -120,11 +126,37 @@ def _place(path: Path, otherwise: str) -> str:
     return otherwise if path.is_absolute() or ".." in path.parts else one_line(str(path))
 
 
+def _warnings(finding: Finding, given: StudyInput, record: TextRecord) -> list[str]:
+    """What a reader must know first, in one line each."""
+    found = [] if record.is_recorded else [NOT_COMPARABLE]
+    found += [*_not_held_out(given), *_few_texts(finding, given), *finding.warnings]
+    return [one_line(warning) for warning in found]
+
+
+def _few_texts(finding: Finding, given: StudyInput) -> list[str]:
+    """In which languages intervals rest on too few texts, if there are intervals at all."""
+    if not any(table["low"].notna().any() for table in finding.tables.values()):
+        return []
+    n_texts: dict[str, int] = {}
+    for key, table in given.used_tables.items():
+        n_here = len(table.documents)
+        n_texts[key.language] = min(n_here, n_texts.get(key.language, n_here))
+    return [
+        f"{TEXTS[language]}: intervals over {n} texts. Below {UNRELIABLE_BELOW} they are "
+        "unreliable, and so is every verdict that rests on them."
+        for language, n in n_texts.items()
+        if language in TEXTS and 1 < n < UNRELIABLE_BELOW
+    ]
+
+
 def _page(
-    study: Study, finding: Finding, given: StudyInput, record: TextRecord, command: str
+    study: Study,
+    finding: Finding,
+    given: StudyInput,
+    record: TextRecord,
+    command: str,
+    warnings: Sequence[str],
 ) -> str:
-    warnings = [] if record.is_recorded else [NOT_COMPARABLE]
-    warnings += [*_not_held_out(given), *finding.warnings, *given.warnings]
     sections = [
         pages.Section("What was found", [verdict_list(finding.verdicts)]),
         *finding.sections,
@@ -143,7 +175,7 @@ def _page(
         study.title,
         lead=[finding.question],
         facts=[(name, one_line(value)) for name, value in _facts(given, record, command)],
-        warnings=[one_line(warning) for warning in warnings],
+        warnings=warnings,
         sections=sections,
         footer=f"Made by interp {interp.__version__}.",
         description=study.sentence,
@@ -211,7 +243,12 @@ def _not_held_out(given: StudyInput) -> list[str]:
 
 
 def _readme(
-    study: Study, finding: Finding, given: StudyInput, record: TextRecord, command: str
+    study: Study,
+    finding: Finding,
+    given: StudyInput,
+    record: TextRecord,
+    command: str,
+    warnings: Sequence[str],
 ) -> str:
     made_with = ", ".join(f"{name} {number}" for name, number in versions().items())
     checkpoints = [
@@ -243,6 +280,7 @@ def _readme(
             f"    {command}\n",
             f"Made with {made_with}. The page is `reports/{study.name}.html`.\n",
             *(f"Read: {_cell(words)}.\n" for words in _texts_read(given, record)),
+            *(f"Note: {words}\n" for words in warnings),
             *found,
             "\n| checkpoint | training | SHA-256 of the weights |\n|---|---|---|",
             *checkpoints,

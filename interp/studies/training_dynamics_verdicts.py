@@ -8,6 +8,7 @@ import pandas as pd
 
 from interp.reports.verdicts import Verdict
 from interp.tables import LEAD_BYTE_CEILING, Row, has_interval, row_name, rows_of, select
+from interp.text import counted
 
 CHANCE = 0.5
 
@@ -64,6 +65,7 @@ def settled_from(rows: Sequence[Row], holds: Callable[[Row], bool]) -> Row | Non
 def _of_spaces(classes: pd.DataFrame, runs: Runs) -> Verdict:
     said: list[str] = []
     n_wider: dict[str, int] = {}
+    constant: dict[str, None] = {}
     for run, steps in runs.items():
         spaces = _by_column(select(classes, group=SPACE), steps)
         letters = _by_column(select(classes, group=LETTER), steps)
@@ -79,22 +81,34 @@ def _of_spaces(classes: pd.DataFrame, runs: Runs) -> Verdict:
             if any(row["value"] is None for row in (*rows, *letters[column])):
                 words.append(f"{column} not defined")
                 continue
+            if all(not has_interval(row) for row in rows):
+                constant[column] = None
             first = settled_from(rows, is_wider)
-            times = f"{last['value'] / letter['value']:.2f} times"
+            times = f"{last['value'] / letter['value']:.2f}"
             if first is not None:
-                words.append(f"{column} from step {steps[first['checkpoint']]:,} on ({times})")
+                at_first = first["value"] / of_letters[first["checkpoint"]]["value"]
+                words.append(
+                    f"{column} from step {steps[first['checkpoint']]:,} on "
+                    f"({at_first:.3f} times there, {times} at the end)"
+                )
             elif _high(last) < _low(letter):
-                words.append(f"{column} less at the end ({times})")
+                words.append(f"{column} less at the end ({times} times)")
             else:
-                words.append(f"{column} alike at the end ({times})")
+                words.append(f"{column} alike at the end ({times} times)")
             n_wider[column] = n_wider.get(column, 0) + (first is not None)
         said.append(_of_run(run, runs, ", ".join(words)))
+    verdict = _counted(n_wider, len(runs))
+    if constant:
+        verdict += (
+            f" At every space the increment of {', '.join(constant)} is the same: without an "
+            "interval, any difference from the letters counts."
+        )
     return Verdict(
         "Layers come to step further at spaces than inside words: the 95 % interval of spaces "
         "lies above that of the letters, and stays there.",
         _UNPUBLISHED,
         "; ".join(said),
-        _counted(n_wider, len(runs)),
+        verdict,
     )
 
 
@@ -145,13 +159,25 @@ def _of_sides(by_run: Mapping[str, Mapping[str, list[Row]]]) -> Verdict:
         verdict = f"Only {', '.join(alike)}."
     else:
         verdict = "No layer does."
+    by_luck = sum(
+        math.prod(
+            sum(_side(rows[-1]) == wanted for rows in areas.values()) / len(areas)
+            for areas in by_run.values()
+        )
+        for wanted in ("above", "below")
+    ) * len(sides)
     return Verdict(
-        "A layer ends on the same side of chance in every run.", _UNPUBLISHED, here, verdict
+        "A layer ends on the same side of chance in every run.",
+        _UNPUBLISHED,
+        here,
+        f"{verdict} Were the sides of each run dealt to its layers by lot, {by_luck:.1f} of "
+        f"{len(sides)} would on average.",
     )
 
 
 def _of_turns(by_run: Mapping[str, Mapping[str, list[Row]]], runs: Runs) -> Verdict:
     said, is_any_off = [], False
+    n_turns = n_early = 0
     for run, areas in by_run.items():
         turned = []
         for column, rows in areas.items():
@@ -161,14 +187,22 @@ def _of_turns(by_run: Mapping[str, Mapping[str, list[Row]]], runs: Runs) -> Verd
                 if _side(row) and _side(row) == _side(following)
             ]
             is_any_off |= bool(sides)
-            turned += [
-                f"{column} from {one} at step {at:,} to {other} at step {later:,}"
+            turns = [
+                (one, at, other, later)
                 for (one, at), (other, later) in pairwise(sides)
                 if one != other
             ]
+            n_turns += len(turns)
+            n_early += sum(at == min(runs[run].values()) for _, at, _, _ in turns)
+            turned += [
+                f"{column} from {one} at step {at:,} to {other} at step {later:,}"
+                for one, at, other, later in turns
+            ]
         said += [_of_run(run, runs, ", ".join(turned))] if turned else []
     if said:
-        verdict = "No: a layer can turn round while it is trained."
+        verdict = f"No: a layer can turn round while it is trained ({counted(n_turns, 'turn')})."
+        if n_early:
+            verdict += f" At the first saved step, where {n_early} began, increments hardly differ."
     elif is_any_off:
         verdict = "Yes, in these runs." if len(runs) > 1 else "Yes, in this run."
     else:

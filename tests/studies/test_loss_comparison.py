@@ -124,6 +124,40 @@ def test_with_every_run_checkpoints_and_method_are_judged_apart(all_runs, study_
     ]
 
 
+def test_baselines_stand_beside_the_models_that_read_as_much(all_runs, study_corpus):
+    for name in ("en-zh-rope", "en-zh-shared", "en-zh-per-layer"):
+        record(all_runs / name, n_bytes_seen=5000)
+    for seed in range(3):
+        for kind in ("rope", "shared", "per-layer"):
+            bits = {"en": {"xz": 3.0, "5-gram": 4.0}, "zh": {"xz": 4.0}}
+            folder = all_runs / f"en-zh-{kind}-seed{seed}"
+            record(folder, n_bytes_seen=2000, baselines=bits if seed == 1 else None)
+    with StudyInput(all_runs, study_corpus, limit_bytes=4000) as given:
+        found = STUDY.run(given)
+    rows = [r for r in rows_of(found.tables["losses"]) if r["signal"] != "surprisal"]
+    note = "given the training text of en-zh-rope-seed1"
+    assert [(r["checkpoint"], r["signal"], r["group"], r["value"], r["note"]) for r in rows] == [
+        ("en-zh-rope-seed1", "xz", "English", pytest.approx(3 * np.log(2)), note),
+        ("en-zh-rope-seed1", "5-gram", "English", pytest.approx(4 * np.log(2)), note),
+        ("en-zh-rope-seed1", "xz", "Chinese", pytest.approx(4 * np.log(2)), note),
+    ]
+    assert found.verdicts[-1].ours == (
+        "English, models like en-zh-rope-seed1 1.900 to 2.300, xz 2.079, 5-gram 2.773; "
+        "Chinese, models like en-zh-rope-seed1 3.000 to 3.000, xz 2.773"
+    )
+    assert found.verdicts[-1].verdict == "English: 6 of 9 models do. Chinese: 0 of 9 models do."
+
+
+def test_without_recorded_baselines_that_is_not_known(study_checkpoints, study_corpus, tmp_path):
+    for name in ("en-zh-rope", "en-zh-shared", "en-zh-per-layer"):
+        shutil.copytree(study_checkpoints / name, tmp_path / name)
+        record(tmp_path / name, baselines=None)
+    with StudyInput(tmp_path, study_corpus, limit_bytes=4000) as given:
+        found = STUDY.run(given)
+    assert found.verdicts[-1].verdict == "Not known: no baseline is recorded."
+    assert "seed-differences" not in found.tables  # there is no seed
+
+
 def test_the_per_head_model_is_compared_with_those_of_its_seed(all_runs, study_corpus):
     losses = recorded(2.0, 2.9)
     record(all_runs / PER_HEAD, recipe=recipe_with(1), is_done=True, held_out_loss=losses)

@@ -73,10 +73,29 @@ def test_a_study_leaves_its_tables_how_they_were_made_and_its_page(
         "It cannot show that.",
     ):
         assert words in page
-    assert f"{n_rows} texts not known to be held out from the training of en-zh-shared" in page
-    assert heard == [f"so: {NOT_COMPARABLE}"]
-    assert NOT_COMPARABLE in page
-    assert NOT_COMPARABLE in about
+    not_held_out = f"{n_rows} texts not known to be held out from the training of en-zh-shared"
+    assert heard == [f"so: {NOT_COMPARABLE}", f"so: {not_held_out}"]
+    for words in (NOT_COMPARABLE, not_held_out):
+        assert words in page
+        assert f"\nNote: {words}\n" in about
+
+
+def test_verdicts_that_rest_on_few_texts_are_unreliable(study_checkpoints, study_corpus, tmp_path):
+    def with_an_interval(given: StudyInput) -> Finding:
+        found = find(given)
+        found.tables["sizes"].loc[0, ["low", "high"]] = [0.0, 1e6]
+        return found
+
+    heard = []
+    study = Study("so", "So or not", "Whether it is so.", with_an_interval)
+    given = StudyInput(study_checkpoints, study_corpus, limit_bytes=5000, warn=heard.append)
+    _, readme, page, _ = run_study(study, given, tmp_path)
+    (n_texts,) = {len(table.documents) for table in given.used_tables.values()}
+    assert 1 < n_texts < 20
+    (few,) = [words.removeprefix("so: ") for words in heard if "unreliable" in words]
+    assert few.startswith(f"English: intervals over {n_texts} texts. Below 20 they are unreliable")
+    assert few in page.read_text("utf-8")
+    assert f"\nNote: {few}\n" in readme.read_text("utf-8")
 
 
 def test_tables_of_a_run_that_found_more_go_and_other_files_stay(
