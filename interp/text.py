@@ -156,6 +156,15 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
+def size_in_words(n_bytes: int) -> str:
+    """``8.2 MB``; of less than 0.1 MB the bytes.
+
+    >>> size_in_words(8_192_000), size_in_words(12_288)
+    ('8.2 MB', '12,288 bytes')
+    """
+    return f"{n_bytes / 1e6:.1f} MB" if n_bytes >= 100_000 else counted(n_bytes, "byte")
+
+
 def byte_classes(content: bytes) -> Int8[np.ndarray, " pos"]:
     """The class of every token of a text, as an index into `BYTE_CLASSES`.
 

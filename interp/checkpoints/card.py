@@ -4,7 +4,7 @@ from typing import Any
 
 from interp.checkpoints.config_file import split_of
 from interp.corpus.split import Split
-from interp.text import counted
+from interp.text import counted, size_in_words
 
 
 def model_card(config: dict[str, Any]) -> str:
@@ -63,7 +63,7 @@ def _training(config: dict[str, Any]) -> str:
     optimization = (config["recipe"] or {}).get("optimization", {})
     n_steps, seen = config["n_steps"], config["n_bytes_seen"]
     of_all = "" if n_steps is None else f" of {n_steps:,}"
-    of_text = "" if seen is None else f"; {seen / 1e6:.1f} MB of text seen"
+    of_text = "" if seen is None else f"; {size_in_words(seen)} of text seen"
     lines = ["## Training", f"Step {config['step']:,}{of_all}{of_text}."]
     if config["wall_seconds"] is not None:
         on = "" if config["hardware"] is None else f" on {config['hardware']}"

@@ -11,7 +11,7 @@ from interp.reports.chart import remarks_on
 from interp.reports.heat_table import number_text
 from interp.studies.ablation_verdicts import layer_title, one_line
 from interp.studies.ablations import REPLACEMENTS
-from interp.tables import Row, rows_of
+from interp.tables import Row, has_interval, rows_of
 from interp.text import counted
 
 _LAYER_COLUMNS, _GROUP_COLUMNS = 7, 4
@@ -19,7 +19,7 @@ _LAYER_COLUMNS, _GROUP_COLUMNS = 7, 4
 
 
 def ablation_tables(frame: pd.DataFrame) -> list[Rendered]:
-    """Replacements against layers, their half widths, groups of bytes against replacements."""
+    """Replacements against layers, their half widths if any, groups against replacements."""
     rows = rows_of(frame)
     changes = [row for row in rows if row["statistic"] == LOSS_DIFFERENCE]
     losses = {str(row["group"]): row for row in rows if row["statistic"] == LOSS}
@@ -27,7 +27,11 @@ def ablation_tables(frame: pd.DataFrame) -> list[Rendered]:
     together = [row for row in changes if row["layer"] is None]
     rendered = [
         *_by_layer("What it adds to the loss, in nats per byte", whole, number_text),
-        *_by_layer("Half width of the simultaneous 95 % interval", whole, _half_width),
+        *(
+            _by_layer("Half width of the simultaneous 95 % interval", whole, _half_width)
+            if any(map(has_interval, whole))
+            else ()
+        ),
         *(_by_group(together, losses) if together else ()),
     ]
     last = rendered[-1]

@@ -45,16 +45,26 @@ def boundary_tables(
     """
     rows = rows_of(_named(frame))
     areas = [row for row in rows if row["statistic"] == "roc_auc"]
+    remarks = remarks_on(areas, lambda row: row["score"])
+    if not any(row["n"] for row in areas):
+        empty = _areas([], rows, cluster)
+        notes = (*remarks, *_left_out(rows), "Is --lang the right one?")
+        return [Rendered(empty.title, empty.table, notes)]
     compared = [row for row in rows if row["statistic"] == "roc_auc_difference"]
     worth, why_none = _worth(areas, rows, cluster)
     tables = [_areas(areas, rows, cluster), *([worth] if worth else [])]
     if compared:
         tables.append(_comparisons(compared))
-    remarks = remarks_on(areas, lambda row: row["score"])
     tables[-1] = Rendered(
         tables[-1].title,
         tables[-1].table,
-        (*tables[-1].notes, *why_none, *remarks, *_text_notes(rows, saturated)),
+        (
+            *tables[-1].notes,
+            *why_none,
+            *remarks,
+            *_left_out(rows),
+            *_text_notes(rows, saturated),
+        ),
     )
     return tables
 
@@ -72,9 +82,8 @@ def _areas(areas: Sequence[Row], rows: Sequence[Row], cluster: str) -> Rendered:
             interval(null) if null is not None else "",
             number(p["value"]) if p is not None else "",
         )
-    references = ", ".join(dict.fromkeys(str(row["reference"]) for row in areas))
     base = next(row for row in rows if row["statistic"] == "base_rate")
-    title = f"Word boundaries of {references}: ROC-AUC over {whole(base['n'])} gaps"
+    title = f"Word boundaries of {base['reference']}: ROC-AUC over {whole(base['n'])} gaps"
     note = (
         f"Gaps of {counted(base['n_documents'], cluster)}; {percent(base['value'])} are boundaries."
     )
@@ -109,10 +118,15 @@ def _comparisons(rows: Sequence[Row]) -> Rendered:
     return Rendered("Which is better", table, (note,))
 
 
+def _left_out(rows: Sequence[Row]) -> list[str]:
+    return [
+        f"Left out: {row['value']:,.0f} of {row['n']:,} characters ({row['group']})."
+        for row in rows
+        if row["statistic"] == "left_out" and row["value"]
+    ]
+
+
 def _text_notes(rows: Sequence[Row], saturated: Sequence[str]) -> Iterator[str]:
-    for row in rows:
-        if row["statistic"] == "left_out" and row["value"]:
-            yield f"Left out: {row['value']:,.0f} of {row['n']:,} characters ({row['group']})."
     ties = [
         f"{row['score']} {percent(row['value'])}"
         for row in rows

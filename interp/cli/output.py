@@ -103,7 +103,8 @@ class Output:
                     console.print()
                 if each.title:
                     console.print(one_line(each.title), style="bold", soft_wrap=True)
-                console.print(each.table)
+                if each.table.row_count:
+                    console.print(each.table)
                 for note in each.notes:
                     console.print(one_line(note))
 

@@ -152,24 +152,31 @@ def _pivot(
 
 
 def _class_tables(title: str, means: Sequence[Row]) -> list[Rendered]:
-    """Means per class and layer, then the half widths of their intervals."""
+    """Means per class and layer, then the half widths of their intervals where there are any."""
     parts = [
         (columns, [row for row in means if row_name(row) in columns])
         for columns in blocks(_column_names(means))
     ]
+    how = f"{UNDEFINED} is not defined. sd, min and max: --csv or --json."
+    has_intervals = any(map(has_interval, means))
     rendered = [
         Rendered(
             title,
             _pivot(part, columns, ("n", lambda row: row["n"]), lambda row: row["value"]),
-            remarks_on(part, lambda row: f"{row['group']} {row_name(row)}"),
+            (
+                *remarks_on(part, lambda row: f"{row['group']} {row_name(row)}"),
+                *(() if has_intervals else (how,)),
+            ),
         )
         for columns, part in parts
     ]
+    if not has_intervals:
+        return rendered
     rendered += [
         Rendered(
             "Half width of its 95 % interval, clustered by text",
             _pivot(part, columns, ("texts", lambda row: row["n_documents"]), half_width),
-            (f"{UNDEFINED} is not defined. sd, min and max: --csv or --json.",),
+            (how,),
         )
         for columns, part in parts
     ]

@@ -66,7 +66,9 @@ def _list_recipes() -> None:
 
     from interp.training import shipped_recipes
 
-    sys.stdout.writelines(f"{name}\n" for name in shipped_recipes())
+    recipes = shipped_recipes()
+    width = max(map(len, recipes)) + 2
+    sys.stdout.writelines(f"{name:<{width}}{words}.\n" for name, words in recipes.items())
 
 
 def _train(

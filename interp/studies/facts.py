@@ -8,7 +8,7 @@ from interp.checkpoints.card import beside_rotation, split_in_words
 from interp.checkpoints.folder import CONFIG_FILE
 from interp.errors import CheckpointError, RecipeError
 from interp.model import RopeConfig
-from interp.text import counted
+from interp.text import counted, size_in_words
 from interp.training.recipe import Recipe
 from interp.training.recipe_file import recipe_from_dict
 
@@ -110,7 +110,7 @@ def training_in_words(checkpoint: Checkpoint) -> str:
     n_steps = checkpoint.config.get("n_steps")
     is_under_way = n_steps is not None and step < n_steps
     words = f"step {step:,} of {n_steps:,}" if is_under_way else counted(step, "step")
-    return words + (f", {n_bytes / 1e6:.1f} MB of text" if n_bytes else "")
+    return words + (f", {size_in_words(n_bytes)} of text" if n_bytes else "")
 
 
 def held_out_loss_in_words(checkpoint: Checkpoint) -> str:

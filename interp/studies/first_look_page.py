@@ -17,6 +17,7 @@ from interp.reports.pictures import position_picture
 from interp.reports.position_plot import position_plot
 from interp.studies.facts import held_out_loss_in_words, model_in_words, training_in_words
 from interp.studies.plots import drawn_documents, position_traces
+from interp.tables import select
 from interp.text import counted, display, one_line
 from interp.tokenizer import BYTES
 
@@ -55,6 +56,10 @@ _HOW_BOUNDARIES = (
     "ceiling is what the best function of the lead byte alone reaches, so no increment that the "
     "byte alone decides can be above the one in sample. jieba is another program's opinion, not "
     "the truth."
+)
+_NO_CHINESE = (
+    "Not defined: no gap between two Chinese characters in the text. Of the words of other "
+    "languages: interp word-boundary-auc --lang."
 )
 _HOW_BASELINES = (
     "Surprisal and entropy are the same model's predictions of the next byte. The others need no "
@@ -149,7 +154,9 @@ def first_look_page(
         description=_DESCRIPTION.format(
             text=f"{one_line(text)}{_opening(traces)}",
             token=token,
-            words=", and whether it knows where Chinese words end" if is_bytes else "",
+            words=", and whether it knows where Chinese words end"
+            if is_bytes and _has_chinese(word_boundaries)
+            else "",
         ),
         picture=position_picture(traces[0]) if traces else "",
     )
@@ -180,6 +187,8 @@ def _positions_section(
 
 
 def _boundaries_section(word_boundaries: pd.DataFrame) -> pages.Section:
+    if not _has_chinese(word_boundaries):
+        return pages.Section("Word boundaries", [_NO_CHINESE])
     return pages.Section(
         "Word boundaries",
         [
@@ -194,6 +203,11 @@ def _boundaries_section(word_boundaries: pd.DataFrame) -> pages.Section:
             ),
         ],
     )
+
+
+def _has_chinese(word_boundaries: pd.DataFrame) -> bool:
+    """Whether the text has a gap between two Chinese characters."""
+    return bool(select(word_boundaries, statistic="base_rate")["n"].sum())
 
 
 def _opening(traces: Sequence[PositionTrace]) -> str:

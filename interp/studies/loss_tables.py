@@ -96,11 +96,17 @@ def seed_of(checkpoint: Checkpoint) -> int | None:
 
 def misnamed(given: StudyInput) -> list[str]:
     """A line for every model that has another seed than its name says: it is no seed of its own."""
-    return [
-        f"{name} was trained with seed {seed_of(given.checkpoint(name))}, and is left out"
+    found = {
+        name: seed_of(given.checkpoint(name))
         for seed in SEEDS
         for name in names_of_seed(seed)
         if given.has_checkpoint(name) and seed_of(given.checkpoint(name)) != seed
+    }
+    return [
+        f"{name} does not say with which seed it was trained, and is left out"
+        if seed is None
+        else f"{name} was trained with seed {seed}, and is left out"
+        for name, seed in found.items()
     ]
 
 

@@ -5,6 +5,7 @@ import difflib
 import tomllib
 from collections.abc import Iterator, Sequence
 from importlib.resources import files
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +16,20 @@ from interp.model.plain import from_plain, require, shown_key
 from interp.training.recipe import CorpusRecipe, Keeping, Optimization, Recipe
 
 
-def shipped_recipes() -> list[str]:
-    """The names of the recipes inside the package."""
+def shipped_recipes() -> dict[str, str]:
+    """The recipes inside the package: what each trains, by name."""
     folder = files("interp.training") / "recipes"
-    return sorted(
-        f.name.removesuffix(".toml") for f in folder.iterdir() if f.name.endswith(".toml")
-    )
+    texts = {f.name: f.read_text("utf-8") for f in folder.iterdir() if f.name.endswith(".toml")}
+    return {
+        name.removesuffix(".toml"): _first_sentence(text) for name, text in sorted(texts.items())
+    }
+
+
+def _first_sentence(toml: str) -> str:
+    """Of the comment at the top."""
+    comment = takewhile(lambda line: line.startswith("#"), toml.splitlines())
+    words = " ".join(line.removeprefix("#").strip() for line in comment)
+    return words.partition(". ")[0].removesuffix(".")
 
 
 def load_recipe(name_or_path: str, settings: Sequence[str] = ()) -> Recipe:

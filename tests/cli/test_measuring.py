@@ -109,18 +109,27 @@ def test_auc_is_shown_with_interval_gaps_and_ceilings(interp, tiny, texts):
 
 
 @pytest.mark.parametrize(
-    ("name", "reason"),
+    ("name", "reason", "says_more"),
     [
-        ("one-class-zh.txt", "one class only"),
-        ("no-chinese.txt", "no gap between two Chinese characters"),
-        ("only-newlines.txt", "no gap between two Chinese characters"),
+        ("one-class-zh.txt", "one class only", "—"),
+        ("no-chinese.txt", "no gap between two Chinese characters", "Is --lang the right one?"),
+        ("only-newlines.txt", "no gap between two Chinese characters", "Is --lang the right one?"),
     ],
 )
-def test_what_is_not_defined_says_why_and_is_no_failure(interp, tiny, tmp_path, name, reason):
+def test_what_is_not_defined_says_why_and_is_no_failure(
+    interp, tiny, tmp_path, name, reason, says_more
+):
     done = interp("word-boundary-auc", "--ckpt", tiny, write_bad_input(tmp_path, name))
     assert done.status == 0
-    assert "—" in done.out
     assert reason in done.out
+    assert says_more in done.out
+
+
+def test_half_widths_are_shown_only_where_there_are_some(interp, tiny, tmp_path, texts):
+    one = interp("byte-classes", "--ckpt", tiny, write_bad_input(tmp_path, "no-chinese.txt"))
+    assert "one document only" in one.out
+    assert "Half width" not in one.out
+    assert "Half width" in interp("byte-classes", "--ckpt", tiny, *texts).out
 
 
 def test_characters_that_the_reference_cannot_judge_are_counted(interp, tiny, tmp_path):

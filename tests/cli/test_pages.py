@@ -23,6 +23,18 @@ def test_report_writes_a_page_about_the_text_given(interp, tiny, tmp_path):
     assert "--text" in page
 
 
+def test_a_page_without_chinese_says_once_that_its_boundaries_are_not_defined(
+    interp, tiny, tmp_path
+):
+    for text in ("Two words.", "两个词。"):
+        assert interp("report", "--ckpt", tiny, "--text", text, "--out", PAGE).status == 0
+        page = (tmp_path / PAGE).read_text("utf-8")
+        has_chinese = text != "Two words."
+        assert ("no gap between two Chinese characters" in page) != has_chinese
+        assert ("Areas under the ROC curve" in page) == has_chinese
+        assert ("where Chinese words end" in page) == has_chinese
+
+
 def command_on(page: str) -> str:
     fact = page[page.index("<dt>Command</dt>") :]
     return html.unescape(re.sub("<[^>]*>", "", fact[: fact.index("</dd>")])).removeprefix("Command")

@@ -37,7 +37,9 @@ def recipe(tmp_path):
 def test_the_shipped_recipes_are_listed(interp):
     done = interp("train", "--list")
     assert done.status == 0
-    assert "two-cores" in done.out.splitlines()
+    names, sentences = zip(*(line.split(maxsplit=1) for line in done.out.splitlines()), strict=True)
+    assert "two-cores" in names
+    assert all(sentence.endswith(".") for sentence in sentences)
 
 
 def test_a_run_ends_with_its_held_out_loss(interp, recipe):

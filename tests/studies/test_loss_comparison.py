@@ -197,11 +197,14 @@ def test_an_unfinished_seed_does_not_count_and_other_text_is_said(all_runs, stud
 def test_three_runs_of_one_seed_are_no_three_seeds(all_runs, study_corpus):
     record(all_runs / "en-zh-rope-seed2", recipe=recipe_with(0))
     record(all_runs / "en-zh-rope-seed1", step=7)
+    record(all_runs / "en-zh-shared-seed2", recipe=None)
     with StudyInput(all_runs, study_corpus, limit_bytes=4000) as given:
         found = STUDY.run(given)
     methods = [each for each in found.verdicts if each.claim.endswith("as a method.")]
     assert [each.ours for each in methods] == ["2 of 3 seeds are there"] * 2
     assert "en-zh-rope-seed2 was trained with seed 0, and is left out" in found.warnings
+    unknown = "en-zh-shared-seed2 does not say with which seed it was trained, and is left out"
+    assert unknown in found.warnings
     (budgets,) = [w for w in found.warnings if w.startswith("en-zh-rope-seed0, en-zh-rope-seed1 ")]
     assert "differ in step." in budgets
 

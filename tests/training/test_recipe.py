@@ -104,8 +104,9 @@ def test_a_recipe_survives_the_way_through_the_checkpoint(written, encoding):
 
 def test_the_shipped_recipes_are_whole():
     assert {"reference", "two-cores", "python-source"} <= set(shipped_recipes())
-    for name in shipped_recipes():
+    for name, sentence in shipped_recipes().items():
         recipe = load_recipe(name)
+        assert sentence
         of_one = {"python-source": {"python"}, "family-characters": {"characters"}}
         assert set(recipe.corpora) == of_one.get(name, {"en", "zh"})
         assert recipe_from_dict(recipe.to_dict()) == recipe
