@@ -8,6 +8,7 @@ import pandas as pd
 from interp.reports.verdicts import Verdict
 from interp.studies.study_input import LANGUAGES, StudyInput
 from interp.tables import Row, analysis_table, rows_of, select
+from interp.text import size_in_words
 
 _UNPUBLISHED = ""
 
@@ -60,8 +61,9 @@ def baseline_verdict(given: StudyInput, losses: pd.DataFrame, baselines: pd.Data
             n_models += len(of_models)
             n_better += sum(value < best for value in of_models)
             of_baselines = ", ".join(f"{row['signal']} {row['value']:.3f}" for row in rows)
+            amount = "an unknown amount" if n_bytes is None else size_in_words(n_bytes)
             here.append(
-                f"{words}, models like {reference} {min(of_models):.3f} to {max(of_models):.3f}, "
+                f"{words} after {amount}: models {min(of_models):.3f} to {max(of_models):.3f}, "
                 f"{of_baselines}"
             )
         answers.append(f"{words}: {n_better} of {n_models} models do" if n_models else "")

@@ -1,6 +1,7 @@
 """What is kept of a study: its tables, how they were made, and its page."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import interp
@@ -41,6 +42,27 @@ _FOLDERS = {
 _TEXT_HEAD = "\n| text | language | bytes of the file | rows | SHA-256 |\n|---|---|---|---|---|"
 
 
+@dataclass(frozen=True)
+class _Publication:
+    """What the page and the README are made of.
+
+    Attributes:
+        study: The question.
+        finding: Its answer.
+        given: What it was asked of.
+        record: Of the texts that were read.
+        command: That makes it again.
+        warnings: What a reader must know first.
+    """
+
+    study: Study
+    finding: Finding
+    given: StudyInput
+    record: TextRecord
+    command: str
+    warnings: Sequence[str]
+
+
 def run_study(study: Study, given: StudyInput, out: str | Path) -> tuple[Path, ...]:
     """Answer a study and write ``analyses/NAME/`` and ``reports/NAME.html`` under ``out``.
 
@@ -79,14 +101,13 @@ def write_study(
         f"interp study {study.name} --checkpoints {_place(given.checkpoints, '$CHECKPOINTS')}"
         f"{arguments}{_reference_arguments(given)} --out {_place(Path(out), '$OUT')}"
     )
+    publication = _Publication(study, finding, given, record, command, warnings)
     folder, reports = Path(out) / "analyses" / study.name, Path(out) / "reports"
     contents = {
         folder / f"{stem}.csv": tables.to_csv(table) for stem, table in finding.tables.items()
     }
-    contents[folder / "README.md"] = _readme(study, finding, given, record, command, warnings)
-    contents[reports / f"{study.name}.html"] = _page(
-        study, finding, given, record, command, warnings
-    )
+    contents[folder / "README.md"] = _readme(publication)
+    contents[reports / f"{study.name}.html"] = _page(publication)
     for made in (folder, reports):
         make_folder(made)
     for path, content in contents.items():
@@ -149,14 +170,8 @@ def _few_texts(finding: Finding, given: StudyInput) -> list[str]:
     ]
 
 
-def _page(
-    study: Study,
-    finding: Finding,
-    given: StudyInput,
-    record: TextRecord,
-    command: str,
-    warnings: Sequence[str],
-) -> str:
+def _page(made: _Publication) -> str:
+    study, finding = made.study, made.finding
     sections = [
         pages.Section("What was found", [verdict_list(finding.verdicts)]),
         *finding.sections,
@@ -174,8 +189,8 @@ def _page(
     return pages.page(
         study.title,
         lead=[finding.question],
-        facts=[(name, one_line(value)) for name, value in _facts(given, record, command)],
-        warnings=warnings,
+        facts=[(name, one_line(value)) for name, value in _facts(made)],
+        warnings=made.warnings,
         sections=sections,
         footer=f"Made by interp {interp.__version__}.",
         description=study.sentence,
@@ -183,11 +198,12 @@ def _page(
     )
 
 
-def _facts(given: StudyInput, record: TextRecord, command: str) -> list[tuple[str, str]]:
+def _facts(made: _Publication) -> list[tuple[str, str]]:
+    given = made.given
     facts = [("Checkpoints", _checkpoints_in_words(list(given.used_checkpoints.values())))]
-    for language, words in zip(given.used_texts, _texts_read(given, record), strict=True):
+    for language, words in zip(given.used_texts, _texts_read(given, made.record), strict=True):
         facts.append((f"{TEXTS[language]} text", words))
-    return [*facts, ("Command", command)]
+    return [*facts, ("Command", made.command)]
 
 
 def _texts_read(given: StudyInput, record: TextRecord) -> list[str]:
@@ -242,14 +258,8 @@ def _not_held_out(given: StudyInput) -> list[str]:
     ]
 
 
-def _readme(
-    study: Study,
-    finding: Finding,
-    given: StudyInput,
-    record: TextRecord,
-    command: str,
-    warnings: Sequence[str],
-) -> str:
+def _readme(made: _Publication) -> str:
+    study, finding, given, record = made.study, made.finding, made.given, made.record
     made_with = ", ".join(f"{name} {number}" for name, number in versions().items())
     checkpoints = [
         f"| {_cell(name)} | {_cell(training_in_words(checkpoint))} | `{checkpoint.fingerprint}` |"
@@ -276,11 +286,11 @@ def _readme(
         [
             f"# {study.title}\n",
             f"{finding.question}\n",
-            f"{_with_folders(command)}\n",
-            f"    {command}\n",
+            f"{_with_folders(made.command)}\n",
+            f"    {made.command}\n",
             f"Made with {made_with}. The page is `reports/{study.name}.html`.\n",
             *(f"Read: {_cell(words)}.\n" for words in _texts_read(given, record)),
-            *(f"Note: {words}\n" for words in warnings),
+            *(f"Note: {words}\n" for words in made.warnings),
             *found,
             "\n| checkpoint | training | SHA-256 of the weights |\n|---|---|---|",
             *checkpoints,

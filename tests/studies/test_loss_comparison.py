@@ -142,8 +142,8 @@ def test_baselines_stand_beside_the_models_that_read_as_much(all_runs, study_cor
         ("en-zh-rope-seed1", "xz", "Chinese", pytest.approx(4 * np.log(2)), note),
     ]
     assert found.verdicts[-1].ours == (
-        "English, models like en-zh-rope-seed1 1.900 to 2.300, xz 2.079, 5-gram 2.773; "
-        "Chinese, models like en-zh-rope-seed1 3.000 to 3.000, xz 2.773"
+        "English after 2,000 bytes: models 1.900 to 2.300, xz 2.079, 5-gram 2.773; "
+        "Chinese after 2,000 bytes: models 3.000 to 3.000, xz 2.773"
     )
     assert found.verdicts[-1].verdict == "English: 6 of 9 models do. Chinese: 0 of 9 models do."
 
