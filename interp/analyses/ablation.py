@@ -132,10 +132,15 @@ def loss_changes(
         the replacement as reference. Below 0 the loss is the smaller one with the replacement.
 
     Raises:
-        InputError: A table is of another model, text, shard or length of window, or its windows
-            overlap.
+        InputError: A table is of another model, text, shard or length of window, its windows
+            overlap, or the model gives no byte a finite loss.
     """
     grouped = _GroupedText.of(unchanged, groupings)
+    if not any(grouped.present()):
+        raise InputError(
+            f"ablation: {unchanged.manifest['checkpoint']} gives no byte of the text a finite loss",
+            "Its weights may be damaged.",
+        )
     before = grouped.nats(unchanged)
     after = [(each.intervention, each.layer, grouped.nats(each.table)) for each in ablated]
     n_simultaneous = Counter(intervention for intervention, _, _ in after)

@@ -171,8 +171,16 @@ def _check_facts(config: dict[str, Any], architecture: ModelConfig) -> None:
             if not isinstance(facts, dict | None):
                 raise ValueError(f"{key}.{name[:40]} must be a table, or null")
             _check_numbers(facts or {}, f"{key}.{name[:40]}.")
-            if key == "baselines" and not all(map(_is_number, (facts or {}).values())):
-                raise ValueError(f"{key}.{name[:40]} must be a table of numbers, or null")
+            if key == "baselines":
+                _check_baselines(facts or {}, f"{key}.{name[:40]}")
+
+
+def _check_baselines(bits: dict[str, Any], key: str) -> None:
+    for name, value in bits.items():
+        if not name.strip() or not name.isprintable():
+            raise ValueError(f"{key}: a baseline has no printable name: {name[:40]!a}")
+        if not _is_number(value) or value < 0:
+            raise ValueError(f"{key} must be a table of numbers from 0, or null")
 
 
 def _with_unknowns(config: dict[str, Any]) -> dict[str, Any]:

@@ -192,7 +192,8 @@ def _json_kind(value: object) -> str:
 def _json_error(where: str, content: bytes, error: Exception) -> InputError:
     """What is wrong with a line, and what the usual cause is."""
     if isinstance(error, json.JSONDecodeError):
-        what = f"{error.msg[:1].lower()}{error.msg[1:]} at column {error.colno}"
+        said = error.msg.removesuffix(" at")  # which some of them end with
+        what = f"{said[:1].lower()}{said[1:]} at column {error.colno}"
     else:
         what = "nested too deeply" if isinstance(error, RecursionError) else first_line(str(error))
     if content[:2] in (b"\xff\xfe", b"\xfe\xff"):

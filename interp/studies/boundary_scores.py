@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import pandas as pd
 
 from interp.analyses.boundary_tests import column_named, paired_areas
@@ -211,9 +212,11 @@ def _better_turned_round(scores: BoundaryScores, name: str) -> list[int | None]:
     other = gaps.scores[:, gaps.columns.index(scores.column(name))]
     found = []
     for column in columns:
-        turned = -gaps.scores[:, gaps.columns.index(column)]
+        increments = gaps.scores[:, gaps.columns.index(column)]
+        if len(np.unique(increments)) < 2:  # the same either way round
+            continue
         difference = paired_auc_difference(
-            gaps.is_boundary, turned, other, gaps.documents, n_simultaneous=len(columns)
+            gaps.is_boundary, -increments, other, gaps.documents, n_simultaneous=len(columns)
         )
         if difference.low is not None and difference.low > 0:
             found.append(column.layer)

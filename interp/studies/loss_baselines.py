@@ -1,4 +1,4 @@
-"""What a compressor and an n-gram model make of the text, given as much of it as the models."""
+"""What a compressor and an n-gram model make of held-out text, after as much text as the models."""
 
 import math
 from collections.abc import Sequence
@@ -9,6 +9,9 @@ from interp.reports.verdicts import Verdict
 from interp.studies.study_input import LANGUAGES, StudyInput
 from interp.tables import Row, analysis_table, rows_of, select
 from interp.text import size_in_words
+
+BASELINE = "baseline_loss"
+"""The statistic of a baseline; its signal is what the baseline is called."""
 
 _UNPUBLISHED = ""
 
@@ -21,23 +24,30 @@ def baseline_table(given: StudyInput, names: Sequence[str]) -> pd.DataFrame:
         names: The models.
 
     Returns:
-        An analysis table in nats per byte. Its ``signal`` is the name of the baseline, its
-        ``checkpoint`` the first model that read as much: the baseline had the same text.
+        An analysis table in nats per byte. Its ``checkpoint`` is the first model that read as
+        much and recorded the value; ``n`` are the bytes of held-out text that it is about.
     """
-    found: dict[tuple[int | None, str, str], Row] = {}
+    found: dict[tuple[object, ...], Row] = {}
     for name in names:
         config = given.checkpoint(name).config
+        n_seen = config["n_bytes_seen"]
         for language, words in LANGUAGES.items():
+            held_out = (config["held_out_loss"] or {}).get(language, {})
+            sizes = {"n": held_out.get("n_bytes"), "n_documents": held_out.get("n_documents")}
             for baseline, bits in (config["baselines"] or {}).get(language, {}).items():
-                about = {"checkpoint": name, "signal": baseline, "statistic": "loss"}
+                about = {"checkpoint": name, "signal": baseline, "statistic": BASELINE}
                 note = f"given the training text of {name}"
-                row = about | {"group": words, "value": bits * math.log(2), "note": note}
-                found.setdefault((config["n_bytes_seen"], baseline, words), row)
+                row = about | sizes | {"group": words, "value": bits * math.log(2), "note": note}
+                amount = name if n_seen is None else n_seen
+                found.setdefault((amount, baseline, words, bits, *sizes.values()), row)
     return analysis_table(found.values())
 
 
 def baseline_verdict(given: StudyInput, losses: pd.DataFrame, baselines: pd.DataFrame) -> Verdict:
-    """Which models have a lower loss than the baselines that were given as much text.
+    """Which models have a lower loss than every baseline that was given as much text.
+
+    Compared are losses over the same bytes of held-out text, after the same number of bytes of
+    training text; where either is not known there is nothing to compare.
 
     Args:
         given: Where the models are from.
@@ -47,37 +57,35 @@ def baseline_verdict(given: StudyInput, losses: pd.DataFrame, baselines: pd.Data
     here, answers = [], []
     for words in LANGUAGES.values():
         n_better = n_models = 0
-        for reference, rows in _by_checkpoint(select(baselines, group=words)).items():
-            n_bytes = given.checkpoint(reference).config["n_bytes_seen"]
-            of_models = [
-                row["value"]
-                for row in rows_of(select(losses, group=words))
-                if row["value"] is not None
-                and given.checkpoint(row["checkpoint"]).config["n_bytes_seen"] == n_bytes
-            ]
-            if not of_models:
+        of_models = _by_amount(given, select(losses, group=words))
+        for amount, rows in _by_amount(given, select(baselines, group=words)).items():
+            values = [row["value"] for row in of_models.get(amount, [])]
+            if not values:
                 continue
             best = min(row["value"] for row in rows)
-            n_models += len(of_models)
-            n_better += sum(value < best for value in of_models)
-            of_baselines = ", ".join(f"{row['signal']} {row['value']:.3f}" for row in rows)
-            amount = "an unknown amount" if n_bytes is None else size_in_words(n_bytes)
+            n_models += len(values)
+            n_better += sum(value < best for value in values)
+            named = ", ".join(f"{row['signal']} {row['value']:.3f}" for row in rows)
             here.append(
-                f"{words} after {amount}: models {min(of_models):.3f} to {max(of_models):.3f}, "
-                f"{of_baselines}"
+                f"{words} after {size_in_words(amount[0])}: models {min(values):.3f} to "
+                f"{max(values):.3f}, {named}"
             )
-        answers.append(f"{words}: {n_better} of {n_models} models do" if n_models else "")
+        answers += [f"{words}: {n_better} of {n_models} models do"] if n_models else []
+    unknown = "Not known: no baseline is recorded for this text after as much training text"
     return Verdict(
         "A model knows more of the text than a compressor and an n-gram model do after the same "
         "training text.",
         _UNPUBLISHED,
         "; ".join(here),
-        f"{'. '.join(filter(None, answers)) or 'Not known: no baseline is recorded'}.",
+        f"{'. '.join(answers) or unknown}.",
     )
 
 
-def _by_checkpoint(table: pd.DataFrame) -> dict[str, list[Row]]:
-    found: dict[str, list[Row]] = {}
+def _by_amount(given: StudyInput, table: pd.DataFrame) -> dict[tuple[int, int], list[Row]]:
+    """Defined rows by the bytes that their model had read and those of the held-out text."""
+    found: dict[tuple[int, int], list[Row]] = {}
     for row in rows_of(table):
-        found.setdefault(row["checkpoint"], []).append(row)
+        n_seen = given.checkpoint(row["checkpoint"]).config["n_bytes_seen"]
+        if None not in (n_seen, row["n"], row["value"]):
+            found.setdefault((n_seen, row["n"]), []).append(row)
     return found

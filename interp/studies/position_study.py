@@ -171,9 +171,13 @@ def _of_layers(spacing: pd.DataFrame) -> Verdict:
     claim = "Every layer has a spacing of its own: some even, some that set characters apart."
     means = _of_english(spacing, "mean", ALL_CHARACTERS)
     deviations = _of_english(spacing, "sd", ALL_CHARACTERS)
-    layers = {row: deviations[row] / means[row] for row in means if row.startswith("L")}
-    if not layers:
+    of_layers = [row for row in means if row.startswith("L")]
+    if not of_layers:
         return Verdict(claim, "", f"there is no checkpoint {PER_LAYER}", "Not drawn.")
+    # a layer that puts all characters on one spot has no spacing to compare
+    layers = {row: deviations[row] / means[row] for row in of_layers if means[row]}
+    if not layers:
+        return Verdict(claim, "", "every increment is 0", "Not defined.")
     here = ", ".join(f"{row} {share:.2f}" for row, share in layers.items())
     even, uneven = min(layers, key=layers.__getitem__), max(layers, key=layers.__getitem__)
     return Verdict(

@@ -289,8 +289,8 @@ def _readme(made: _Publication) -> str:
             f"{_with_folders(made.command)}\n",
             f"    {made.command}\n",
             f"Made with {made_with}. The page is `reports/{study.name}.html`.\n",
-            *(f"Read: {_cell(words)}.\n" for words in _texts_read(given, record)),
-            *(f"Note: {words}\n" for words in made.warnings),
+            *(f"Read: {_words(words)}.\n" for words in _texts_read(given, record)),
+            *(f"Note: {_words(warning)}\n" for warning in made.warnings),
             *found,
             "\n| checkpoint | training | SHA-256 of the weights |\n|---|---|---|",
             *checkpoints,
@@ -344,5 +344,10 @@ def _number(number: int | None) -> str:
     return "" if number is None else f"{number:,}"
 
 
+def _words(words: str) -> str:
+    """One line of Markdown in which no HTML begins."""
+    return one_line(words).replace("<", "\\<")
+
+
 def _cell(words: str) -> str:
-    return one_line(words).replace("|", "\\|")
+    return _words(words).replace("|", "\\|")

@@ -22,6 +22,7 @@ Runs = Mapping[str, Mapping[str, int]]
 """By what a run is called: the step of each of its checkpoints, in order."""
 
 _UNPUBLISHED = ""
+_LEAVES_CHANCE = "Layers leave chance at Chinese word boundaries."
 
 
 def verdicts(
@@ -37,13 +38,16 @@ def verdicts(
     """
     increments = select(areas, statistic="roc_auc", signal="increment")
     by_run = {run: _by_column(increments, steps) for run, steps in runs.items()}
-    return [
-        _of_spaces(classes, runs),
-        _of_chance(by_run, runs, ceiling_of(areas)),
-        *([_of_sides(by_run)] if len(runs) > 1 else []),
-        _of_turns(by_run, runs),
-        _of_bound(saturation, runs),
-    ]
+    found = rows_of(increments)
+    if any(map(has_interval, found)):
+        of_areas = [
+            _of_chance(by_run, runs, ceiling_of(areas)),
+            *([_of_sides(by_run)] if len(runs) > 1 else []),
+            _of_turns(by_run, runs),
+        ]
+    else:
+        of_areas = [Verdict(_LEAVES_CHANCE, _UNPUBLISHED, "", _undefined(found))]
+    return [_of_spaces(classes, runs), *of_areas, _of_bound(saturation, runs)]
 
 
 def ceiling_of(areas: pd.DataFrame) -> float | None:
@@ -64,8 +68,9 @@ def settled_from(rows: Sequence[Row], holds: Callable[[Row], bool]) -> Row | Non
 
 def _of_spaces(classes: pd.DataFrame, runs: Runs) -> Verdict:
     said: list[str] = []
-    n_wider: dict[str, int] = {}
+    wider: dict[str, list[bool]] = {}
     constant: dict[str, None] = {}
+    undefined: list[Row] = []
     for run, steps in runs.items():
         spaces = _by_column(select(classes, group=SPACE), steps)
         letters = _by_column(select(classes, group=LETTER), steps)
@@ -78,26 +83,28 @@ def _of_spaces(classes: pd.DataFrame, runs: Runs) -> Verdict:
 
             last = rows[-1]
             letter = of_letters[last["checkpoint"]]
-            if any(row["value"] is None for row in (*rows, *letters[column])):
+            both = [*rows, *letters[column]]
+            undefined += [row for row in both if row["value"] is None]
+            if any(row["value"] is None for row in both):
                 words.append(f"{column} not defined")
                 continue
-            if all(not has_interval(row) for row in rows):
+            if all(not has_interval(row) and (row["n_documents"] or 0) > 1 for row in rows):
                 constant[column] = None
             first = settled_from(rows, is_wider)
-            times = f"{last['value'] / letter['value']:.2f}"
+            at_end = _times(last, letter, ".2f")
             if first is not None:
-                at_first = first["value"] / of_letters[first["checkpoint"]]["value"]
+                at_first = _times(first, of_letters[first["checkpoint"]], ".3f")
+                step = steps[first["checkpoint"]]
                 words.append(
-                    f"{column} from step {steps[first['checkpoint']]:,} on "
-                    f"({at_first:.3f} times there, {times} at the end)"
+                    f"{column} from step {step:,} on ({at_first} there, {at_end} at the end)"
                 )
             elif _high(last) < _low(letter):
-                words.append(f"{column} less at the end ({times} times)")
+                words.append(f"{column} less at the end ({at_end})")
             else:
-                words.append(f"{column} alike at the end ({times} times)")
-            n_wider[column] = n_wider.get(column, 0) + (first is not None)
+                words.append(f"{column} alike at the end ({at_end})")
+            wider.setdefault(column, []).append(first is not None)
         said.append(_of_run(run, runs, ", ".join(words)))
-    verdict = _counted(n_wider, len(runs))
+    verdict = _counted(wider) if wider else _undefined(undefined)
     if constant:
         verdict += (
             f" At every space the increment of {', '.join(constant)} is the same: without an "
@@ -110,6 +117,18 @@ def _of_spaces(classes: pd.DataFrame, runs: Runs) -> Verdict:
         "; ".join(said),
         verdict,
     )
+
+
+def _times(row: Row, of: Row, form: str) -> str:
+    """How many times as large the first is; 0 has no multiples."""
+    return f"{row['value'] / of['value']:{form}} times" if of["value"] else "letters at 0"
+
+
+def _undefined(rows: Sequence[Row]) -> str:
+    """That nothing can be said of rows, and why."""
+    notes = dict.fromkeys(str(row["note"] or "no interval") for row in rows)
+    reasons = [note.removeprefix("not defined: ").removeprefix("no interval: ") for note in notes]
+    return f"Not defined: {'; '.join(reasons) or 'nothing was measured'}."
 
 
 def _of_chance(
@@ -137,16 +156,18 @@ def _of_chance(
             f" Surely farther from it than the next character's lead byte alone could be, "
             f"{ceiling:.3f} or, turned round, {1 - ceiling:.3f}: {', '.join(beyond) or 'none'}."
         )
-    return Verdict(
-        "Layers leave chance at Chinese word boundaries.", _UNPUBLISHED, "; ".join(said), verdict
-    )
+    return Verdict(_LEAVES_CHANCE, _UNPUBLISHED, "; ".join(said), verdict)
 
 
 def _of_sides(by_run: Mapping[str, Mapping[str, list[Row]]]) -> Verdict:
+    claim = "A layer ends on the same side of chance in every run."
     sides: dict[str, list[str | None]] = {}
+    shared = set.intersection(*(set(areas) for areas in by_run.values()))
     for areas in by_run.values():
-        for column, rows in areas.items():
-            sides.setdefault(column, []).append(_side(rows[-1]))
+        for column in sorted(shared):
+            sides.setdefault(column, []).append(_side(areas[column][-1]))
+    if not sides:
+        return Verdict(claim, _UNPUBLISHED, "", "Not defined: the runs have no layer in common.")
     same = {column: set(found) for column, found in sides.items() if len(set(found)) == 1}
     alike = [f"{column} {side}" for column, found in same.items() for side in found if side]
     here = "; ".join(
@@ -161,13 +182,13 @@ def _of_sides(by_run: Mapping[str, Mapping[str, list[Row]]]) -> Verdict:
         verdict = "No layer does."
     by_luck = sum(
         math.prod(
-            sum(_side(rows[-1]) == wanted for rows in areas.values()) / len(areas)
+            sum(_side(areas[column][-1]) == wanted for column in sides) / len(sides)
             for areas in by_run.values()
         )
         for wanted in ("above", "below")
     ) * len(sides)
     return Verdict(
-        "A layer ends on the same side of chance in every run.",
+        claim,
         _UNPUBLISHED,
         here,
         f"{verdict} Were the sides of each run dealt to its layers by lot, {by_luck:.1f} of "
@@ -252,15 +273,23 @@ def _of_run(run: str, runs: Runs, words: str) -> str:
     return f"{run}: {words}" if len(runs) > 1 else words
 
 
-def _counted(n_of: Mapping[str, int], n_runs: int) -> str:
-    """In which layers something holds, as a sentence."""
-    everywhere = [column for column, n in n_of.items() if n == n_runs]
-    sometimes = [f"{column} in {n} of {n_runs}" for column, n in n_of.items() if 0 < n < n_runs]
-    if len(everywhere) == len(n_of):
+def _counted(holds: Mapping[str, Sequence[bool]]) -> str:
+    """In which layers something holds, as a sentence; of each layer, whether it does in each run.
+
+    Not every run need have every layer.
+    """
+    everywhere = [column for column, found in holds.items() if all(found)]
+    sometimes = [
+        f"{column} in {sum(found)} of {len(found)}"
+        for column, found in holds.items()
+        if any(found) and not all(found)
+    ]
+    if len(everywhere) == len(holds):
         return "In every layer."
     if not everywhere and not sometimes:
         return "In no layer at the end."
     words = [", ".join(everywhere)] if everywhere else []
+    n_runs = max(map(len, holds.values()))
     words[0:1] = [f"{words[0]} in every run"] if words and n_runs > 1 else words
     return f"In part: {'; '.join([*words, *sometimes])}."
 

@@ -98,6 +98,9 @@ def test_a_config_that_is_none_is_refused(folder, content):
         ("held_out_loss", {"en": {"nats_per_byte": -5}}, "nats_per_byte must be a number from 0"),
         ("baselines", {"en": {"xz": "2"}}, "baselines.en"),
         ("baselines", {"en": []}, "baselines.en"),
+        ("baselines", {"en": {"xz": -1.0}}, "baselines.en"),
+        ("baselines", {"en": {"a\nb": 1.0}}, "baselines.en"),
+        ("baselines", {"en": {" ": 1.0}}, "baselines.en"),
         ("name", ["x"] * 300_000, "name"),
     ],
 )

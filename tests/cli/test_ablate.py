@@ -1,8 +1,11 @@
 import json
+import shutil
 
+import numpy as np
 import pandas as pd
 import pytest
 from bad_inputs import write_bad_input
+from safetensors.torch import load_file, save_file
 
 from interp import tables
 
@@ -68,6 +71,17 @@ def test_what_cannot_be_done_is_one_line_and_a_hint(interp, tiny, corpus, argume
     assert reason in done.err
     assert len(done.err.splitlines()) == 2
     assert "\x1b" not in done.err
+
+
+def test_a_model_without_a_finite_loss_is_one_line(interp, tiny, corpus, tmp_path):
+    shutil.copytree(tiny, tmp_path / "huge")
+    weights = load_file(tmp_path / "huge/model.safetensors")
+    weights["ln_final.w"].fill_(float(np.finfo(np.float32).max))
+    save_file(weights, tmp_path / "huge/model.safetensors")
+    for format_ in ((), ("--csv",)):
+        done = interp("ablate", "--ckpt", "huge", "--corpus", corpus, *format_)
+        assert (done.status, done.out) == (1, "")
+        assert "gives no byte of the text a finite loss" in done.err
 
 
 def test_nothing_but_empty_text_is_one_line(interp, tiny, tmp_path):

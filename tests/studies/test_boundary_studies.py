@@ -92,3 +92,14 @@ def test_a_layer_below_chance_is_not_turned_round_but_said_to_tell_more_that_way
     gaps = gaps_of(labels, documents, scores=columns)
     verdict = beats(BoundaryScores(gaps, area_table(gaps)), "surprisal", "It is better.").verdict
     assert verdict.startswith("No: every layer's increment is worse. But L0 would be better turned")
+
+
+def test_a_constant_increment_is_the_same_turned_round():
+    documents, labels = np.repeat(np.arange(30), 40), np.arange(1200) % 2 == 0
+    columns = {
+        ScoreColumn("increment", 0, scored_at="lead byte"): np.zeros(1200),
+        ScoreColumn("surprisal", scored_at="lead byte"): -1.0 * labels + np.arange(1200) % 3 * 0.6,
+    }
+    gaps = gaps_of(labels, documents, scores=columns)
+    verdict = beats(BoundaryScores(gaps, area_table(gaps)), "surprisal", "It is better.").verdict
+    assert verdict == "Yes: L0."  # chance is better than what is below it

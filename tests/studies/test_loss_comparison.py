@@ -134,7 +134,7 @@ def test_baselines_stand_beside_the_models_that_read_as_much(all_runs, study_cor
             record(folder, n_bytes_seen=2000, baselines=bits if seed == 1 else None)
     with StudyInput(all_runs, study_corpus, limit_bytes=4000) as given:
         found = STUDY.run(given)
-    rows = [r for r in rows_of(found.tables["losses"]) if r["signal"] != "surprisal"]
+    rows = [r for r in rows_of(found.tables["losses"]) if r["statistic"] == "baseline_loss"]
     note = "given the training text of en-zh-rope-seed1"
     assert [(r["checkpoint"], r["signal"], r["group"], r["value"], r["note"]) for r in rows] == [
         ("en-zh-rope-seed1", "xz", "English", pytest.approx(3 * np.log(2)), note),
@@ -148,13 +148,44 @@ def test_baselines_stand_beside_the_models_that_read_as_much(all_runs, study_cor
     assert found.verdicts[-1].verdict == "English: 6 of 9 models do. Chinese: 0 of 9 models do."
 
 
+def test_baselines_of_other_text_or_after_another_amount_are_not_compared(
+    study_checkpoints, study_corpus, tmp_path
+):
+    """The best of all baselines of an amount counts, whichever model recorded it."""
+    long_runs = ("en-zh-rope", "en-zh-shared", "en-zh-per-layer")
+    for name in long_runs:
+        shutil.copytree(study_checkpoints / name, tmp_path / name)
+    with StudyInput(tmp_path, study_corpus, limit_bytes=4000) as given:
+        n_read = {
+            language: int(losses_of(given, "en-zh-rope")[language].n_bytes.sum())
+            for language in ("en", "zh")
+        }
+    facts = recorded(2.0, 2.0)
+    held_out = {language: facts[language] | {"n_bytes": n} for language, n in n_read.items()}
+    bits = ({"en": {"xz": 99.0}, "zh": {"xz": 99.0}}, {"en": {"xz": 99.0, "5-gram": 0.5}}, None)
+    for name, baselines in zip(long_runs, bits, strict=True):
+        record(tmp_path / name, n_bytes_seen=5000, baselines=baselines, held_out_loss=held_out)
+
+    def verdict() -> str:
+        with StudyInput(tmp_path, study_corpus, limit_bytes=4000) as given:
+            return STUDY.run(given).verdicts[-1].verdict
+
+    assert verdict() == "English: 0 of 3 models do. Chinese: 3 of 3 models do."
+    for name in long_runs:
+        record(tmp_path / name, n_bytes_seen=None)
+    assert verdict().startswith("Not known")
+    for name in long_runs:
+        record(tmp_path / name, n_bytes_seen=5000, held_out_loss=facts)
+    assert verdict().startswith("Not known")
+
+
 def test_without_recorded_baselines_that_is_not_known(study_checkpoints, study_corpus, tmp_path):
     for name in ("en-zh-rope", "en-zh-shared", "en-zh-per-layer"):
         shutil.copytree(study_checkpoints / name, tmp_path / name)
         record(tmp_path / name, baselines=None)
     with StudyInput(tmp_path, study_corpus, limit_bytes=4000) as given:
         found = STUDY.run(given)
-    assert found.verdicts[-1].verdict == "Not known: no baseline is recorded."
+    assert found.verdicts[-1].verdict.startswith("Not known: no baseline is recorded")
     assert "seed-differences" not in found.tables  # there is no seed
 
 

@@ -1,6 +1,7 @@
 import shutil
 
 import pytest
+from safetensors.torch import load_file, save_file
 
 from interp import checkpoints, notebook
 from interp.studies.position_study import STUDY
@@ -43,6 +44,18 @@ def test_numbers_are_those_of_the_model(study_checkpoints):
     of_spaces = [i + 1 for i, letter in enumerate(ENGLISH.words) if letter == " "]
     assert row["n"] == 8
     assert row["value"] == pytest.approx(wanted[1, of_spaces].mean(), rel=1e-5)
+
+
+def test_a_model_whose_characters_all_stand_on_one_spot_is_drawn(study_checkpoints, tmp_path):
+    shutil.copytree(study_checkpoints / "en-zh-per-layer", tmp_path / "some/en-zh-per-layer")
+    path = tmp_path / "some/en-zh-per-layer/model.safetensors"
+    weights = load_file(path)
+    for name in weights:
+        if name.startswith("position.") and name.endswith("fc2.bias"):
+            weights[name].fill_(-150.0)  # at which the increment is 0 in float32
+    save_file(weights, path)
+    _, _, page, _ = run_study(STUDY, StudyInput(tmp_path / "some", ()), tmp_path)
+    assert "every increment is 0" in page.read_text("utf-8")
 
 
 def test_models_that_are_not_there_are_left_out_and_none_is_an_error(study_checkpoints, tmp_path):

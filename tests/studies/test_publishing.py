@@ -1,3 +1,4 @@
+import dataclasses
 import hashlib
 import os
 import re
@@ -5,6 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from markdown_it import MarkdownIt
 
 from interp import tables
 from interp.corpus.sources import TextInput
@@ -20,6 +22,21 @@ from interp.studies.text_files import text_record
 ROOT = Path(__file__).parent.parent.parent
 
 pytestmark = pytest.mark.usefixtures("cache")
+
+
+def test_no_html_begins_in_the_readme(study_checkpoints, study_corpus, tmp_path):
+    def with_tags(given: StudyInput) -> Finding:
+        found = find(given)
+        verdicts = [Verdict("a < b", "", "<b>", "<i>")]
+        return dataclasses.replace(found, verdicts=verdicts, warnings=["<script>alert(1)</script>"])
+
+    study = Study("so", "So or not", "Whether it is so.", with_tags)
+    about = run_study(study, StudyInput(study_checkpoints, study_corpus), tmp_path)[1]
+    rendered = MarkdownIt("commonmark").render(about.read_text("utf-8"))
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in rendered
+    for shown in ("a &lt; b", "&lt;b&gt;", "&lt;i&gt;"):
+        assert shown in rendered
+    assert "<script" not in rendered
 
 
 def find(given: StudyInput) -> Finding:

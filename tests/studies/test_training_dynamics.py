@@ -192,12 +192,15 @@ def answers(
     ends=0.05,
     ceiling=0.55,
     of_one=STEPS,
+    note=None,
+    n_documents=9,
 ):
     """Verdicts about one run, or about two of which ``others`` are the areas of the second."""
     runs = {"one": of_one} if others is None else {"one": of_one, "two": OTHER}
+    about = {"note": note, "n_documents": n_documents}
     of_runs = [(of_one, areas), (OTHER, others)][: len(runs)]
     classes = [
-        table_of(*values, steps=steps, group=group, statistic="mean", ends=ends_of)
+        table_of(*values, steps=steps, group=group, statistic="mean", ends=ends_of, **about)
         for steps, _ in of_runs
         for values, group, ends_of in (
             (spaces, "space", ends),
@@ -210,7 +213,10 @@ def answers(
         pd.concat(classes),
         pd.concat(
             [
-                *(table_of(*each, steps=steps, statistic="roc_auc") for steps, each in of_runs),
+                *(
+                    table_of(*each, steps=steps, statistic="roc_auc", **about)
+                    for steps, each in of_runs
+                ),
                 tables.analysis_table([lead_byte]),
             ]
         ),
@@ -226,7 +232,7 @@ def answers(
 def test_spaces_are_farther_from_the_step_at_which_they_stay_apart():
     found = answers(spaces=((1, 1.2, 2), (2, 2, 1), (1, 1, 0.5)), letters=((1, 1, 1),) * 3)[0]
     assert found.ours == (
-        "L0 from step 100 on (1.200 times there, 2.00 at the end), L1 alike at the end "
+        "L0 from step 100 on (1.200 times there, 2.00 times at the end), L1 alike at the end "
         "(1.00 times), L2 less at the end (0.50 times)"
     )
     assert found.verdict == "In part: L0."
@@ -236,7 +242,7 @@ def test_spaces_are_farther_from_the_step_at_which_they_stay_apart():
 
 def test_a_layer_that_steps_equally_at_every_space_can_be_farther():
     found = answers(spaces=((1, 1.2, 2),), ends=None)[0]  # one byte, one increment: no interval
-    assert found.ours == "L0 from step 100 on (1.200 times there, 2.00 at the end)"
+    assert found.ours == "L0 from step 100 on (1.200 times there, 2.00 times at the end)"
     assert found.verdict == (
         "In every layer. At every space the increment of L0 is the same: without an interval, any "
         "difference from the letters counts."
@@ -246,6 +252,40 @@ def test_a_layer_that_steps_equally_at_every_space_can_be_farther():
 def test_a_class_that_the_text_lacks_is_not_defined():
     found = answers(spaces=((None,) * 3,))[0]
     assert found.ours == "L0 not defined"
+
+
+def test_where_no_class_is_defined_nothing_is_said_of_layers():
+    found = answers(spaces=((None,) * 3,), note="not defined: no such byte in the text")[0]
+    assert found.verdict == "Not defined: no such byte in the text."
+
+
+def test_a_mean_of_nothing_has_no_multiples():
+    found = answers(spaces=((1, 1, 1),), letters=((0, 0, 0),))[0]
+    assert found.ours == "L0 from step 10 on (letters at 0 there, letters at 0 at the end)"
+
+
+def test_one_document_is_no_constant():
+    found = answers(spaces=((1, 2, 3),), ends=None, n_documents=1)[0]
+    assert found.verdict == "In no layer at the end."
+
+
+def test_without_intervals_of_areas_their_verdicts_are_not_defined():
+    note = "not defined: no gap between two Chinese characters in the text"
+    found = answers(areas=((None,) * 3,), others=((None,) * 3,), note=note)
+    assert [each.verdict for each in found[1:-1]] == [
+        "Not defined: no gap between two Chinese characters in the text."
+    ]
+
+
+def test_runs_need_not_have_the_same_layers():
+    deep, flat = ((0.6,) * 3, (0.7,) * 3), ((0.6,) * 3,)
+    found = answers(
+        areas=deep, others=flat, spaces=((1, 1, 2),), letters=((1, 1, 1),), shares=((0,) * 3,)
+    )
+    assert found[2].ours == "L0 above, above"
+    assert found[2].verdict.startswith("Yes, every layer.")
+    assert found[2].verdict.endswith("1.0 of 1 would on average.")
+    assert found[0].verdict == "In every layer."
 
 
 def test_layers_leave_chance_at_their_step_and_side():
