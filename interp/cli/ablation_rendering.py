@@ -14,6 +14,7 @@ from interp.studies.ablations import REPLACEMENTS
 from interp.tables import Row, has_interval, rows_of
 from interp.text import counted
 
+_SHORT = {each.words: each.short for each in REPLACEMENTS.values()}
 _LAYER_COLUMNS, _GROUP_COLUMNS = 7, 4
 """Columns of numbers that fit beside the names."""
 
@@ -45,17 +46,16 @@ def _by_layer(title: str, changes: Sequence[Row], cell: Callable[[Row], str]) ->
         table = table_of("instead", *columns)
         for words in dict.fromkeys(str(row["reference"]) for row in changes):
             found = {layer_title(row): row for row in changes if row["reference"] == words}
-            table.add_row(words, *(cell(found[column]) for column in columns))
+            table.add_row(_SHORT.get(words, words), *(cell(found[column]) for column in columns))
         rendered.append(Rendered(title, table))
     return rendered
 
 
 def _by_group(changes: Sequence[Row], losses: dict[str, Row]) -> list[Rendered]:
-    short = {each.words: each.short for each in REPLACEMENTS.values()}
     rendered = []
     names = list(dict.fromkeys(str(row["reference"]) for row in changes))
     for columns in blocks(names, _GROUP_COLUMNS):
-        table = table_of("group of bytes", "n", "loss", *(short[name] for name in columns))
+        table = table_of("group of bytes", "n", "loss", *(_SHORT[name] for name in columns))
         for group, loss in losses.items():
             found = {row["reference"]: row for row in changes if row["group"] == group}
             about = (f"{loss['n']:,}", number(loss["value"]))
@@ -66,9 +66,14 @@ def _by_group(changes: Sequence[Row], losses: dict[str, Row]) -> list[Rendered]:
 
 
 def _notes(loss: Row, whole: Sequence[Row]) -> list[str]:
+    names = dict.fromkeys(str(row["reference"]) for row in whole)
+    replaced = "; ".join(
+        each if each == _SHORT[each] else f"{_SHORT[each]}: {each}" for each in names
+    )
     return [
         f"The loss as it is: {number(loss['value'])} nats per byte, "
         f"{counted(loss['n'], 'byte')} of {counted(loss['n_documents'], 'text')}.",
+        f"Instead of the increments: {replaced}.",
         "In brackets: the interval holds 0, or there is none. Those of groups: --csv or --json.",
         f"Within {MARGIN_NATS} nats per byte of 0 a change counts as none.",
         *remarks_on(whole, lambda row: f"{row['reference']} {layer_title(row)}"),

@@ -230,10 +230,11 @@ def training_line(at: "TrainingProgress") -> str:
 
 
 def progress_line(name: str, n_done: int, n_all: int | None) -> str:
-    """How far work is, in MB."""
+    """How far work is, in MB, or in kB if that is less than one in all."""
+    unit, size = ("kB", 1e3) if n_all is not None and n_all < 1e6 else ("MB", 1e6)
     if n_all is None:
-        return f"{name}: {n_done / 1e6:.1f} MB"
-    return f"{name}: {n_done / 1e6:.1f} of {n_all / 1e6:.1f} MB, {n_done / max(n_all, 1):.0%}"
+        return f"{name}: {n_done / size:.1f} {unit}"
+    return f"{name}: {n_done / size:.1f} of {n_all / size:.1f} {unit}, {n_done / max(n_all, 1):.0%}"
 
 
 def use_any_encoding() -> None:

@@ -82,6 +82,7 @@ def study(
                 device=device,
                 references=tuple(reference or ()),
                 warn=output.warn,
+                remark=output.remark,
                 progress=progress,
             )
             try:
@@ -92,6 +93,7 @@ def study(
                 skipped.append(each.name)
                 output.warn(f"skipped {each.name}: {missing}")
                 continue
-        output.remark(f"{each.name}: {Path(out) / 'reports' / each.name}.html")
+        page = Path(out) / "reports" / f"{each.name}.html"
+        output.remark(f"{each.name}: {page}, tables in {Path(out) / 'analyses' / each.name}")
     if len(skipped) == len(chosen):
         raise InputError("study: none could be run", "Each line above says what is missing.")

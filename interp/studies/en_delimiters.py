@@ -19,6 +19,9 @@ from interp.tables import Row, row_name, rows_of
 
 LANGUAGE = "en"
 
+ALONE = ("space", "newline", "punctuation")
+"""The kinds of delimiters: groups of `interp.analyses.delimiters`."""
+
 _QUESTION = (
     "Training never says what a space or a full stop is. Does a model put them farther from the "
     "byte before them than it puts other bytes, so that a threshold on the increment finds them?"
@@ -65,7 +68,7 @@ def run(given: StudyInput) -> Finding:
     rows = rows_of(main)
     return Finding(
         question=_QUESTION,
-        verdicts=[shared_verdict(found[SHARED]), _by_the_byte_in_layer_0(found[PER_LAYER])],
+        verdicts=[shared_verdict(found[SHARED]), layer_0_verdict(found[PER_LAYER])],
         tables={"delimiter-auc": areas},
         sections=[
             Section("Areas", [_HOW, _chart(main), _by_group(areas)]),
@@ -102,17 +105,41 @@ def shared_verdict(areas: pd.DataFrame) -> Verdict:
             "Repeated in kind: delimiters have the larger increments, more than chance would give, "
             "but the area is below the published one."
         )
+    answer += _each_alone(areas, area)
     return Verdict(claim, published, _in_words(area, dealt, p_value), answer)
 
 
-def _by_the_byte_in_layer_0(areas: pd.DataFrame) -> Verdict:
+def _each_alone(areas: pd.DataFrame, area: Row) -> str:
+    """Which kinds of delimiters, each against all other bytes, are beyond chance."""
+    p_values = {
+        row["group"]: row["value"]
+        for row in rows_of(areas)
+        if row["statistic"] == "permutation_p"
+        and (row["checkpoint"], row["layer"]) == (area["checkpoint"], area["layer"])
+        and row["group"] in ALONE
+    }
+    beyond = [group for group, p_value in p_values.items() if p_value < LEVEL]
+    others = [group for group in p_values if group not in beyond]
+    said = [f"{', '.join(beyond)} beyond chance"] if beyond else []
+    said += [f"{', '.join(others)} not"] if others else []
+    return f" Each kind alone: {'; '.join(said)}." if said else ""
+
+
+def layer_0_verdict(areas: pd.DataFrame) -> Verdict:
+    """What the areas of the per-layer model say of its layer 0."""
     area, dealt, p_value = _shared_or_layer_0(areas)
     claim = "Layer 0 of the per-layer model, which also sees only the byte, finds them."
     published = "no area; space and newline at 9.99 of at most 10, lowercase at 1.21 to 2.53"
     if area["value"] is None:
         return Verdict(claim, published, "not defined", f"Undecided: {area['note']}.")
     reached = f"{p_value:.2g} of random permutations reach as much"
-    answer = f"It does: only {reached}." if p_value < LEVEL else f"Not shown: {reached}."
+    if p_value >= LEVEL:
+        answer = f"Not shown: {reached}."
+    elif area["value"] <= dealt["high"]:
+        answer = f"Barely: {reached}, and the two-sided band of 95 % of them holds it."
+    else:
+        answer = f"It does: only {reached}."
+    answer += _each_alone(areas, area)
     return Verdict(claim, published, _in_words(area, dealt, p_value), answer)
 
 

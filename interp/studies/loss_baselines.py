@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
+from interp.analyses.seeds import MARGIN_NATS
 from interp.reports.verdicts import Verdict
 from interp.studies.study_input import LANGUAGES, StudyInput
 from interp.tables import Row, analysis_table, rows_of, select
@@ -56,7 +57,7 @@ def baseline_verdict(given: StudyInput, losses: pd.DataFrame, baselines: pd.Data
     """
     here, answers = [], []
     for words in LANGUAGES.values():
-        n_better = n_models = 0
+        n_better = n_close = n_models = 0
         of_models = _by_amount(given, select(losses, group=words))
         for amount, rows in _by_amount(given, select(baselines, group=words)).items():
             values = [row["value"] for row in of_models.get(amount, [])]
@@ -65,12 +66,14 @@ def baseline_verdict(given: StudyInput, losses: pd.DataFrame, baselines: pd.Data
             best = min(row["value"] for row in rows)
             n_models += len(values)
             n_better += sum(value < best for value in values)
+            n_close += sum(0 < best - value < MARGIN_NATS for value in values)
             named = ", ".join(f"{row['signal']} {row['value']:.3f}" for row in rows)
             here.append(
                 f"{words} after {size_in_words(amount[0])}: models {min(values):.3f} to "
                 f"{max(values):.3f}, {named}"
             )
-        answers += [f"{words}: {n_better} of {n_models} models do"] if n_models else []
+        by_little = f", {n_close} of them by less than {MARGIN_NATS}" if n_close else ""
+        answers += [f"{words}: {n_better} of {n_models} models do{by_little}"] if n_models else []
     unknown = "Not known: no baseline is recorded for this text after as much training text"
     return Verdict(
         "A model knows more of the text than a compressor and an n-gram model do after the same "

@@ -19,6 +19,11 @@ _KINDS = {ROPE: "plain RoPE", **VARIANTS}
 """In words, by the name of the long run."""
 
 _NEUTRAL, _NOT_NEUTRAL = "neutral", "not neutral"
+_WHAT_IS_NEUTRAL = (
+    f" Neutral is what two one-sided tests at {LEVEL:g} say: the 90 % interval of the mean, which "
+    f"is narrower than the 95 % one given here, lies within {MARGIN_NATS} of 0. Nothing is "
+    "corrected for several tests."
+)
 
 
 def checkpoint_verdict(name: str, table: pd.DataFrame) -> Verdict:
@@ -73,7 +78,7 @@ def method_verdict(name: str, table: pd.DataFrame, seeds: Sequence[int]) -> Verd
         is_higher = [row["value"] > 0 for row in of_seeds if row["group"] == group]
         counted = f"higher in {sum(is_higher)} of {len(is_higher)} seeds"
         here.append(f"{_difference_in_words(mean)}, sd {sd:.4f}, {counted}, equivalence p = {said}")
-        answers[group] = _method_answer(mean, p_value)
+        answers[group] = _method_answer(mean, p_value, is_higher)
     by_language = [words for group, words in answers.items() if group != BOTH]
     if all(words.startswith(_NEUTRAL) for words in by_language):
         summary = "Neutral"
@@ -82,7 +87,10 @@ def method_verdict(name: str, table: pd.DataFrame, seeds: Sequence[int]) -> Verd
     else:
         summary = "Undecided"
     listed = "; ".join(f"{group}: {words}" for group, words in answers.items())
-    return Verdict(claim, published, "; ".join(here), f"{summary}. {listed}.")
+    answer = f"{summary}. {listed}."
+    if any(words.startswith(_NEUTRAL) for words in answers.values()):
+        answer += _WHAT_IS_NEUTRAL
+    return Verdict(claim, published, "; ".join(here), answer)
 
 
 def training_verdicts(table: pd.DataFrame) -> list[Verdict]:
@@ -164,7 +172,7 @@ def _checkpoint_answer(row: Row) -> str:
     return f"{_direction(row)}{f' by less than {MARGIN_NATS}' if is_small else ''}"
 
 
-def _method_answer(row: Row, p_value: float | None) -> str:
+def _method_answer(row: Row, p_value: float | None, is_higher: Sequence[bool]) -> str:
     if p_value is None or row["low"] is None:
         return "undecided, the test is not defined"
     is_different = not row["low"] <= 0 <= row["high"]
@@ -175,6 +183,8 @@ def _method_answer(row: Row, p_value: float | None) -> str:
         return f"{_NOT_NEUTRAL}, {_direction(row)} by more than {MARGIN_NATS} nats per byte"
     if is_different:
         return f"{_direction(row)}, but whether by more than {MARGIN_NATS} is undecided"
+    if len(set(is_higher)) == 1:
+        return f"undecided, though {_direction(row)} in every seed"
     return "undecided, neither a difference nor its absence is shown"
 
 

@@ -117,6 +117,8 @@ def write_study(
     for path in folder.glob("*.csv"):
         if path not in contents and _is_analysis_table(path):  # of a run that found more
             path.unlink()
+    for verdict in finding.verdicts:
+        given.remark(one_line(f"{verdict.claim} {verdict.verdict}"))
     return *contents, *write_gallery(reports, order=PAGES)
 
 

@@ -98,6 +98,7 @@ class StudyInput:
         references: Treebanks in which people marked the words, each as ``ud:FILE`` (Chinese) or
             ``LANGUAGE=ud:FILE``.
         warn: Called with one line for what is odd but can be read.
+        remark: Called with one line for each verdict.
         progress: Called with what is being done, the bytes done, and those in all.
         used_checkpoints: Those that were asked for, by name.
         used_texts: Texts that were asked for, by language.
@@ -111,6 +112,7 @@ class StudyInput:
     device: str | None = None
     references: tuple[str, ...] = ()
     warn: Callable[[str], None] = ignore
+    remark: Callable[[str], None] = ignore
     progress: Progress | None = None
     used_checkpoints: dict[str, Checkpoint] = field(default_factory=dict, init=False, repr=False)
     used_texts: dict[str, TextInput] = field(default_factory=dict, init=False, repr=False)
@@ -190,7 +192,8 @@ class StudyInput:
             if not self.has_checkpoint(name):
                 raise MissingCheckpoint(
                     f"there is no checkpoint {name} in {shown(str(self.checkpoints))}",
-                    f"Train it with its recipe, or name the folder that has a folder {name}.",
+                    "Train it with its recipe, or name the folder that has a folder of this name "
+                    "with --checkpoints DIR.",
                 )
             found = checkpoints.load(
                 self.checkpoints / name, device=self.device, rope_scaling=rope_scaling

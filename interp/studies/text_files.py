@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from interp.corpus.files import expand, shown
+from interp.corpus.files import STANDARD_INPUT, expand, shown
 from interp.corpus.hub import PREFIX
 from interp.corpus.sources import TextInput, documents_from_files
 from interp.errors import InputError
@@ -18,6 +18,8 @@ RECORDED = {
     "86c4e6aa9db7c042ec79f339dcb96d42b0075e16b8fc2e86bf0ca57e2dc565ed": "characters",
 }
 """SHA-256 and language of the files that the tables of this repository are about."""
+
+_WHAT_TO_NAME = "Name files, or a glob of them."
 
 
 @dataclass(frozen=True)
@@ -91,10 +93,11 @@ def require_files(specs: Sequence[str]) -> None:
         InputError: A path is no regular file, or nothing is there.
     """
     for path in [path for spec in specs if not _is_address(spec) for path in expand(spec)]:
+        if path != STANDARD_INPUT and not Path(path).exists():
+            raise InputError(f"study: {shown(path)}: no such file", _WHAT_TO_NAME)
         if not Path(path).is_file():
             raise InputError(
-                f"study: {shown(path)} is no file that can be read again",
-                "Name files, or a glob of them.",
+                f"study: {shown(path)} is no file that can be read again", _WHAT_TO_NAME
             )
 
 

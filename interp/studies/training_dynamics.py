@@ -38,7 +38,7 @@ _QUESTION = (
     "is the way there. Before its first step a model puts every byte 1 from the one before it, in "
     "every layer, as plain rotary positions do. At several steps of {runs} it was put aside, and "
     "each of these models was asked the same: how far apart does it put which bytes, and does it "
-    "know where Chinese words end?"
+    f"know where Chinese words end? They read at most {TEXT_BYTES // 1000} kB of each language."
 )
 _LIMITS = (
     "A few runs, with a seed each. Which layer finds word boundaries differs between published "

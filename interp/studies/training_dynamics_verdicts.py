@@ -153,8 +153,9 @@ def _of_chance(
     verdict = f"{n_left} of {n_layers} layers end on one side of it."
     if ceiling is not None:
         verdict += (
-            f" Surely farther from it than the next character's lead byte alone could be, "
-            f"{ceiling:.3f} or, turned round, {1 - ceiling:.3f}: {', '.join(beyond) or 'none'}."
+            " With their whole interval farther from it than the next character's lead byte alone "
+            f"is on this text, {ceiling:.3f} or, turned round, {1 - ceiling:.3f}: "
+            f"{', '.join(beyond) or 'none'}."
         )
     return Verdict(_LEAVES_CHANCE, _UNPUBLISHED, "; ".join(said), verdict)
 
@@ -241,7 +242,7 @@ def _of_bound(saturation: pd.DataFrame, runs: Runs) -> Verdict:
     claim = "Increments run into their upper bound."
     if all(row["value"] is None for row in rows_of(saturation)):
         return Verdict(claim, _UNPUBLISHED, "the increments have no bound", "Not defined.")
-    said, is_at_end = [], False
+    said, at_end_in = [], set()
     for run, steps in runs.items():
         words = []
         for group in dict.fromkeys(saturation["group"].dropna()):
@@ -250,15 +251,16 @@ def _of_bound(saturation: pd.DataFrame, runs: Runs) -> Verdict:
                 if not reached:
                     continue
                 share = found[-1]["value"]
-                is_at_end |= share > NOTICEABLE_SHARE
+                at_end_in |= {run} if share > NOTICEABLE_SHARE else set()
                 at_end = f"{share:.0%}" if share > NOTICEABLE_SHARE else "hardly any"
                 words.append(
                     f"{column} {at_end} of the increments in {group} text at the end, above "
                     f"1 % first at step {steps[reached[0]['checkpoint']]:,}"
                 )
         said += [_of_run(run, runs, ", ".join(words))] if words else []
-    if is_at_end:
-        verdict = "Yes: such increments can hardly differ from one another."
+    if at_end_in:
+        where = f", in {len(at_end_in)} of {len(runs)} runs" if len(runs) > 1 else ""
+        verdict = f"Yes{where}: such increments can hardly differ from one another."
     else:
         verdict = "No longer at the end." if said else "No."
     return Verdict(

@@ -34,7 +34,10 @@ def test_a_study_says_where_its_page_is(study):
     done = study("en-delimiters")
     assert done.status == 0, done.err
     assert Path("o/analyses/en-delimiters/delimiter-auc.csv").is_file()
-    assert done.err.endswith("en-delimiters: o/reports/en-delimiters.html\n")
+    assert done.err.endswith(
+        "en-delimiters: o/reports/en-delimiters.html, tables in o/analyses/en-delimiters\n"
+    )
+    assert "\nThresholding the shared increment finds space, newline" in done.err
     assert "not comparable" in done.err
     assert done.out == ""
 

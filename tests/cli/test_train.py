@@ -147,12 +147,15 @@ def test_a_log_has_a_line_of_long_work_every_half_minute(clock, capfd):
             progress("increments", clock.seconds * 10_000, 1_000_000)
         clock.seconds = 100
         progress("words", 5_000_000, None)
+        clock.seconds = 140
+        progress("a little", 12_345, 20_000)
     captured = capfd.readouterr()
     assert captured.out == ""
     assert captured.err.splitlines() == [
         "increments: 0.3 of 1.0 MB, 30%",
         "increments: 0.6 of 1.0 MB, 60%",
         "words: 5.0 MB",
+        "a little: 12.3 of 20.0 kB, 62%",
     ]
 
 

@@ -1,8 +1,9 @@
+import pandas as pd
 import pytest
 
 from interp import tables
 from interp.analyses.delimiters import DELIMITERS, GROUPS
-from interp.studies.en_delimiters import STUDY, shared_verdict
+from interp.studies.en_delimiters import STUDY, layer_0_verdict, shared_verdict
 from interp.studies.study_input import StudyInput
 from interp.tables import rows_of
 
@@ -29,6 +30,32 @@ def test_the_answer_compares_with_the_published_area_and_with_chance(found, answ
     verdict = shared_verdict(areas(*found))
     assert verdict.published == "AUC 0.97"
     assert verdict.verdict.startswith(answer)
+
+
+@pytest.mark.parametrize(
+    ("value", "p_value", "answer"),
+    [
+        (0.9, 0.01, "It does: only 0.01 of random permutations reach as much."),
+        (0.79, 0.03, "Barely: 0.03 of random permutations reach as much, and the two-sided band"),
+        (0.79, 0.06, "Not shown: 0.06 of random permutations"),
+    ],
+)
+def test_layer_0_is_judged_by_both_the_test_and_the_band(value, p_value, answer):
+    found = areas(value, value - 0.01, value + 0.01)
+    found.loc[found["statistic"] == "permutation_p", "value"] = p_value
+    assert layer_0_verdict(found).verdict.startswith(answer)
+
+
+def test_each_kind_of_delimiter_is_judged_alone():
+    found = areas(0.98, 0.97, 0.99)
+    alone = [
+        found[found["statistic"] == "permutation_p"].assign(group=group, value=p_value)
+        for group, p_value in (("space", 0.01), ("newline", 0.2), ("punctuation", 0.06))
+    ]
+    verdict = shared_verdict(pd.concat([found, *alone]))
+    assert verdict.verdict.endswith(
+        " Each kind alone: space beyond chance; newline, punctuation not."
+    )
 
 
 @pytest.mark.usefixtures("cache")

@@ -36,6 +36,11 @@ def test_a_missing_language_is_named(study_checkpoints, study_corpus):
     assert refused.value.hint == "Give held-out text with --corpus zh=SPEC."
 
 
+def test_a_file_that_is_not_there_is_said_to_be_missing(study_checkpoints):
+    with pytest.raises(InputError, match=r"study: nofile\.parquet: no such file"):
+        StudyInput(study_checkpoints, ("en=nofile.parquet",)).text("en")
+
+
 def test_standard_input_cannot_be_read_again(study_checkpoints):
     given = StudyInput(study_checkpoints, ("en=-",))
     with pytest.raises(InputError, match="standard input is no file that can be read again"):

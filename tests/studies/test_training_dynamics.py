@@ -294,8 +294,8 @@ def test_layers_leave_chance_at_their_step_and_side():
         "L0 above from step 100 on (0.610), L1 below from step 1,000 on (0.380), L2 not at the end"
     )
     assert found.verdict == (
-        "2 of 3 layers end on one side of it. Surely farther from it than the next character's "
-        "lead byte alone could be, 0.550 or, turned round, 0.450: L0, L1."
+        "2 of 3 layers end on one side of it. With their whole interval farther from it than the "
+        "next character's lead byte alone is on this text, 0.550 or, turned round, 0.450: L0, L1."
     )
     low = answers(areas=((0.5, 0.6, 0.59),))[1]  # its interval begins below 0.55
     assert low.verdict.endswith("0.450: none.")
