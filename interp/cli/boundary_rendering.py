@@ -48,7 +48,7 @@ def boundary_tables(
     remarks = remarks_on(areas, lambda row: row["score"])
     if not any(row["n"] for row in areas):
         empty = _areas([], rows, cluster)
-        notes = (*remarks, *_left_out(rows), "Is --lang the right one?")
+        notes = (*remarks, *_text_notes(rows, saturated), "Is --lang the right one?")
         return [Rendered(empty.title, empty.table, notes)]
     compared = [row for row in rows if row["statistic"] == "roc_auc_difference"]
     worth, why_none = _worth(areas, rows, cluster)
@@ -62,8 +62,8 @@ def boundary_tables(
             *tables[-1].notes,
             *why_none,
             *remarks,
-            *_left_out(rows),
             *_text_notes(rows, saturated),
+            *_score_notes(rows),
         ),
     )
     return tables
@@ -118,15 +118,15 @@ def _comparisons(rows: Sequence[Row]) -> Rendered:
     return Rendered("Which is better", table, (note,))
 
 
-def _left_out(rows: Sequence[Row]) -> list[str]:
-    return [
-        f"Left out: {row['value']:,.0f} of {row['n']:,} characters ({row['group']})."
-        for row in rows
-        if row["statistic"] == "left_out" and row["value"]
-    ]
-
-
 def _text_notes(rows: Sequence[Row], saturated: Sequence[str]) -> Iterator[str]:
+    for row in rows:
+        if row["statistic"] == "left_out" and row["value"]:
+            yield f"Left out: {row['value']:,.0f} of {row['n']:,} characters ({row['group']})."
+    if saturated:
+        yield f"Within 0.1 % of the bound: {', '.join(saturated)} of all increments."
+
+
+def _score_notes(rows: Sequence[Row]) -> Iterator[str]:
     ties = [
         f"{row['score']} {percent(row['value'])}"
         for row in rows
@@ -136,8 +136,6 @@ def _text_notes(rows: Sequence[Row], saturated: Sequence[str]) -> Iterator[str]:
     ]
     if ties:
         yield f"Pairs of one boundary and one other gap that score alike: {', '.join(ties)}."
-    if saturated:
-        yield f"Within 0.1 % of the bound: {', '.join(saturated)} of all increments."
     yield "Chance is 0.5; below it the score at a boundary is the smaller one."
     yield "seen: of the next character nothing (–), its lead byte, or all of it."
     yield "null: 95 % of the areas of labels shifted in a circle; p: from it, Holm over layers."

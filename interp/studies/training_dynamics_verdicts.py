@@ -224,7 +224,7 @@ def _of_turns(by_run: Mapping[str, Mapping[str, list[Row]]], runs: Runs) -> Verd
     if said:
         verdict = f"No: a layer can turn round while it is trained ({counted(n_turns, 'turn')})."
         if n_early:
-            verdict += f" At the first saved step, where {n_early} began, increments hardly differ."
+            verdict += f" Begun at the first saved step, the least to go by: {n_early}."
     elif is_any_off:
         verdict = "Yes, in these runs." if len(runs) > 1 else "Yes, in this run."
     else:

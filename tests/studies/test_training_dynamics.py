@@ -321,8 +321,8 @@ def test_a_layer_that_turns_round_is_named():
     found = answers(areas=areas, of_one=LONGER, **of_four)[2]
     assert found.ours == "L0 from above at step 10 to below at step 1,000"
     assert found.verdict == (
-        "No: a layer can turn round while it is trained (1 turn). At the first saved step, where "
-        "1 began, increments hardly differ."
+        "No: a layer can turn round while it is trained (1 turn). Begun at the first saved step, "
+        "the least to go by: 1."
     )
     later = answers(areas=((0.5, 0.6, 0.6, 0.4, 0.4),), of_one=LONGER | {"c3": 3000}, **of_five)[2]
     assert later.verdict == "No: a layer can turn round while it is trained (1 turn)."
