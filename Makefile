@@ -34,7 +34,8 @@ REPAIR := find $(VENV) -maxdepth 4 -name '*.dist-info' ! -exec test -e {}/INSTAL
 	-prune -exec rm -rf {} +
 
 # These have their shapes checked, in a run of their own: what is checked cannot be compiled. It
-# goes beside the other, on a second core, and is shown after it.
+# goes beside the other, on a second core, and is shown after it. The tests of training follow it
+# there, so that both cores have about as much to do.
 SHAPED := interp.analyses,interp.extraction.batches,interp.extraction.interventions,$\
 	interp.extraction.reductions,interp.extraction.ridge,interp.extraction.signal,$\
 	interp.extraction.signals,interp.model.added_positions,interp.model.attention,$\
@@ -52,12 +53,13 @@ demo: $(RUNTIME)
 
 test: $(DEVELOPMENT)
 	@log=$$(mktemp); \
-	$(BIN)/python -m pytest --jaxtyping-packages=$(SHAPED),beartype.beartype \
-		tests/analyses tests/extraction tests/model tests/segmentation tests/test_text.py \
-		>"$$log" 2>&1 & shapes=$$!; \
-	trap 'kill $$shapes 2>/dev/null; rm -f "$$log"' EXIT; \
-	$(BIN)/python -m pytest; failed=$$?; \
-	wait $$shapes || failed=1; \
+	{ $(BIN)/python -m pytest --jaxtyping-packages=$(SHAPED),beartype.beartype \
+		tests/analyses tests/extraction tests/model tests/segmentation tests/test_text.py; \
+		failed=$$?; $(BIN)/python -m pytest tests/training || failed=1; exit $$failed; \
+	} >"$$log" 2>&1 & beside=$$!; \
+	trap 'kill $$beside 2>/dev/null; rm -f "$$log"' EXIT; \
+	$(BIN)/python -m pytest --ignore=tests/training; failed=$$?; \
+	wait $$beside || failed=1; \
 	cat "$$log"; exit $$failed
 
 lint: $(DEVELOPMENT)
