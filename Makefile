@@ -34,8 +34,8 @@ REPAIR := find $(VENV) -maxdepth 4 -name '*.dist-info' ! -exec test -e {}/INSTAL
 	-prune -exec rm -rf {} +
 
 # These have their shapes checked, in a run of their own: what is checked cannot be compiled. It
-# goes beside the other, on a second core, and is shown after it. The tests of training follow it
-# there, so that both cores have about as much to do.
+# goes beside the other, on a second core, and is shown after it. Those of training and of pages
+# follow it there, so that both cores have about as much to do.
 SHAPED := interp.analyses,interp.extraction.batches,interp.extraction.interventions,$\
 	interp.extraction.reductions,interp.extraction.ridge,interp.extraction.signal,$\
 	interp.extraction.signals,interp.model.added_positions,interp.model.attention,$\
@@ -46,6 +46,8 @@ SHAPED := interp.analyses,interp.extraction.batches,interp.extraction.interventi
 	interp.model.transformer,interp.model.verification,interp.segmentation.chinese,$\
 	interp.segmentation.gaps,interp.segmentation.scripts,interp.segmentation.spaces,interp.text
 
+FOLLOWING := tests/training tests/reports
+
 .PHONY: demo test lint docs wheel bench results clean
 
 demo: $(RUNTIME)
@@ -55,10 +57,10 @@ test: $(DEVELOPMENT)
 	@log=$$(mktemp); \
 	{ $(BIN)/python -m pytest --jaxtyping-packages=$(SHAPED),beartype.beartype \
 		tests/analyses tests/extraction tests/model tests/segmentation tests/test_text.py; \
-		failed=$$?; $(BIN)/python -m pytest tests/training || failed=1; exit $$failed; \
+		failed=$$?; $(BIN)/python -m pytest $(FOLLOWING) || failed=1; exit $$failed; \
 	} >"$$log" 2>&1 & beside=$$!; \
 	trap 'kill $$beside 2>/dev/null; rm -f "$$log"' EXIT; \
-	$(BIN)/python -m pytest --ignore=tests/training; failed=$$?; \
+	$(BIN)/python -m pytest $(addprefix --ignore=,$(FOLLOWING)); failed=$$?; \
 	wait $$beside || failed=1; \
 	cat "$$log"; exit $$failed
 
