@@ -83,9 +83,9 @@ def _of_spaces(classes: pd.DataFrame, runs: Runs) -> Verdict:
 
             last = rows[-1]
             letter = of_letters[last["checkpoint"]]
-            both = [*rows, *letters[column]]
-            undefined += [row for row in both if row["value"] is None]
-            if any(row["value"] is None for row in both):
+            missing = [row for row in (*rows, *letters[column]) if row["value"] is None]
+            undefined += missing
+            if missing:
                 words.append(f"{column} not defined")
                 continue
             if all(not has_interval(row) and (row["n_documents"] or 0) > 1 for row in rows):
